@@ -31,7 +31,8 @@ class AtLeast(Kind):
 
     ``above`` is lhs - rhs in a form whose sign is visible: sums and products of squares, of what is promised
     or known to be positive, and of Bregman differences of convex functions. Without it the sign of the
-    difference as it is has to be visible.
+    difference has to be visible, if need be by cases, as a sum whose summands are looked at (with the indices
+    of a double sum exchanged as well), by completing squares, or by exp(w) >= 1 + w.
     """
 
     lhs: Term
@@ -97,8 +98,17 @@ def _by_cases(s: AtLeast, seed: int, sampled: Evidence, with_mutants: bool) -> F
     return finding
 
 
+_SEEN = "what is promised, and exp(w) ≥ 1 + w"
+
+
 def _reason(case: Case) -> str:
-    covered = "what is assumed covers every value"
+    covered = (
+        "what is assumed covers every value"
+        if case.assumed
+        else "squares are completed"
+        if case.shown
+        else _SEEN
+    )
     over = ", ".join(unicode_math(f"{i.name} = 1, …, {i.dim}") for i in case.over)
     return f"{covered}; the difference is the sum of this over {over}" if over else covered
 

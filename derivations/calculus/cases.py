@@ -18,6 +18,7 @@ from derivations.calculus.index import Index
 from derivations.calculus.naming import may_vanish
 from derivations.calculus.printing import latex, to_expr
 from derivations.calculus.signs import NONE, ZERO, Facts, Signs, cleared, signs
+from derivations.calculus.squares import completed
 
 _MOST = 32
 _LARGEST = 1000
@@ -30,25 +31,27 @@ _RELATIONS = {NONNEGATIVE: r"\ge", NONPOSITIVE: r"\le", POSITIVE: ">", NEGATIVE:
 @dataclass(frozen=True)
 class Case:
     """What is assumed of the signs of some expressions, and what is visibly >= 0 then; ``over``: the indices
-    over which it is summed.
+    over which it is summed; ``shown``: the formula in which that is seen, in LaTeX.
     """
 
     assumed: tuple[tuple[ix.Expr, Signs], ...]
     rest: ix.Expr
     over: tuple[Index, ...] = ()
+    shown: str = ""
 
     def latex(self) -> str:
         """What is assumed, and what is seen."""
-        seen = rf"{latex(self.rest)} \ge 0"
+        seen = rf"{self.shown or latex(self.rest)} \ge 0"
         if not self.assumed:
             return seen
         known = r",\;".join(f"{latex(arg)} {_RELATIONS[signs]} 0" for arg, signs in self.assumed)
         return rf"{known} \;\Longrightarrow\; {seen}"
 
 
-def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> list[Case] | None:
+def nonnegative(expr: ix.Expr, facts: Facts = NONE, squares: bool = True) -> list[Case] | None:
     """The cases, which leave nothing out, in each of which the expression is visibly >= 0 wherever it is
-    defined; None where one of them is not seen to be, or there are too many.
+    defined, if need be after squares are completed; None where one of them is not seen to be, or there are
+    too many.
     """
     todo: list[tuple[ix.Expr, tuple[Index, ...]]] = [(expr, ())]
     tried: set[nf.Form] = set()
@@ -61,9 +64,22 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> list[Case] | None:
             return [Case((), one, over)]
         if found := _by_cases(one, facts):
             return [replace(case, over=over) for case in found]
+        if squares and (seen := completed(one, facts)) is not None:
+            return [Case((), seen.entry(), over, seen.latex())]
         # as a sum over one index, whose summand is looked at
-        todo += [(summand, (*over, index)) for index, summand in _summands(one, facts)]
+        for index, summand in _summands(one, facts):
+            todo += [(way, (*over, index)) for way in _mirrored(summand, over, index)]
     return None
+
+
+def _mirrored(summand: ix.Expr, over: tuple[Index, ...], index: Index) -> Iterator[ix.Expr]:
+    """A summand, and its mean with what it is where two indices of one range change places: the sum over
+    both is the same.
+    """
+    yield summand
+    for other in over:
+        if other.dim == index.dim:
+            yield (summand + ix.rename(summand, {index: other, other: index})) / 2
 
 
 def equal(one: ix.Expr, two: ix.Expr) -> bool:
@@ -71,7 +87,7 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
     False decides nothing.
     """
     pair = (one - two, two - one)
-    return maxima.occur(one, two) and all(nonnegative(apart) is not None for apart in pair)
+    return maxima.occur(one, two) and all(nonnegative(apart, squares=False) is not None for apart in pair)
 
 
 def _summands(expr: ix.Expr, facts: Facts) -> Iterator[tuple[Index, ix.Expr]]:

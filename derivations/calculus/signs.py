@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import islice
+from itertools import chain, islice
+from typing import Any
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -221,8 +222,9 @@ def _of_lower(form: nf.Form, facts: Facts) -> Signs:
     """
     todo, seen = [form], {form}
     while todo:
-        for lower in _lowered(todo.pop(), facts):
-            if lower in seen or len(seen) >= _MOST:
+        own = todo.pop()
+        for lower in chain(_lowered(own, facts), _tangents(own, facts)):
+            if len(lower) >= len(own) or lower in seen or len(seen) >= _MOST:
                 continue
             known = _added(lower, facts)
             if known <= NONNEGATIVE:
@@ -242,9 +244,45 @@ def _lowered(form: nf.Form, facts: Facts) -> Iterator[nf.Form]:
             continue
         rest = tuple(part for part in form if part[0] != mono)
         for less in islice(_parts(mono, tokens), _MOST):
-            lower = nf.add(rest, nf.scale(less, coefficient))
-            if len(lower) < len(form):
-                yield lower
+            yield nf.add(rest, nf.scale(less, coefficient))
+
+
+def _tangents(form: nf.Form, facts: Facts) -> Iterator[nf.Form]:
+    """What a form is at least by exp(w) >= 1 + w, and by L >= c (1 - exp(-L/c)) for its logarithms L, for
+    numbers c > 0; logarithms that are multiplied by the same are taken together.
+    """
+    logarithms: dict[Any, list[nf.Mono]] = {}
+    for mono, coefficient in form:
+        dims, height, factors = mono
+        exps = [(atom, e) for atom, e in factors if atom[:3] == ("C", "exp", 0)]
+        rest = tuple(f for f in factors if f not in exps)
+        if exps and _of_monomial((dims, height, rest), coefficient, facts) <= NONNEGATIVE:
+            line = nf.add(nf.ONE, *(nf.scale(atom[3], e) for atom, e in exps))
+            yield _with_factor(form, [mono], (dims, height, rest), nf.scale(line, coefficient))
+        for log in [(atom, e) for atom, e in factors if atom[:3] == ("C", "log", 0) and e == 1]:
+            beside = tuple(f for f in factors if f != log)
+            # the letters of sums in several terms are not the same
+            logarithms.setdefault((dims, height, beside, log if dims else None), []).append(mono)
+    have = dict(form)
+    for (dims, height, beside, _), monos in logarithms.items():
+        sign = _of_monomial((dims, height, beside), Fraction(1), facts)
+        if not (sign <= NONNEGATIVE or sign <= frozenset((-1, 0))):
+            continue
+        side = 1 if sign <= NONNEGATIVE else -1
+        more = [m for m in have if m not in monos and not (dims or m[0]) and {*beside} < {*m[2]}]
+        for taken in [monos, [*monos, *more]] if beside and more else [monos]:
+            left = [nf.multiplied_out((), 0, [f for f in mono[2] if f not in beside]) for mono in taken]
+            total = nf.add(*(nf.scale(part, side * have[m]) for part, m in zip(left, taken, strict=True)))
+            for c in {abs(have[mono]) for mono in monos}:
+                line = nf.add(nf.number(c), nf.scale(nf.exponential(nf.scale(total, -1 / c)), -c))
+                yield _with_factor(form, taken, (dims, height, beside), nf.scale(line, side))
+
+
+def _with_factor(form: nf.Form, without: list[nf.Mono], mono: nf.Mono, factor: nf.Form) -> nf.Form:
+    """A form without some of its terms, and with a monomial times another form."""
+    dims, height, factors = mono
+    own = nf.multiplied_out(dims, height, [*factors, (nf.Kept(("P", factor)), Fraction(1))])
+    return nf.add(tuple(part for part in form if part[0] not in without), own)
 
 
 def _parts(mono: nf.Mono, tokens: list[nf.Token]) -> Iterator[nf.Form]:
@@ -281,14 +319,20 @@ def _of_cleared(form: nf.Form, facts: Facts) -> Signs:
 
 def cleared(form: nf.Form, facts: Facts) -> nf.Form:
     """A form times the denominators in it that are visibly positive, which keeps its sign."""
+    return clearing(form, facts)[0]
+
+
+def clearing(form: nf.Form, facts: Facts) -> tuple[nf.Form, tuple[nf.Form, ...]]:
+    """The same, and these denominators."""
     for (_, _, factors), _ in form:
         for atom, exponent in factors:
             if exponent > 0 or exponent.denominator > 1:
                 continue
             times: nf.Form = ((((), 0, ((atom, -exponent),)), Fraction(1)),)
             if all(t.kind == "i" for t in nf.outer(atom)) and _of_form(times, facts) <= POSITIVE:
-                return cleared(nf.mul(form, times), facts)
-    return form
+                whole, more = clearing(nf.mul(form, times), facts)
+                return whole, (times, *more)
+    return form, ()
 
 
 def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
