@@ -33,11 +33,21 @@ def test_an_instance_refutes_it_whatever_is_said_of_the_difference() -> None:
     assert found.holds is False and "left side" in (found.counterexample or "")
 
 
-@pytest.mark.parametrize(
-    "above", [None, (x + y) ** 2, x**2 + y**2 - 2 * (x * y), squared_norm(u), u], ids=str
-)
-def test_without_a_visible_difference_it_is_open(above) -> None:
+def test_a_square_need_not_be_given() -> None:
+    for above in (None, x**2 + y**2 - 2 * (x * y)):
+        assert judge(AtLeast(SQUARE.lhs, SQUARE.rhs, above)).proved
+
+
+@pytest.mark.parametrize("above", [(x + y) ** 2, squared_norm(u), u], ids=str)
+def test_another_formula_than_the_difference_leaves_it_open(above) -> None:
     assert judge(AtLeast(SQUARE.lhs, SQUARE.rhs, above)).holds is None
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_without_a_visible_difference_it_is_open(given) -> None:
+    """Motzkin's polynomial is nowhere negative, and no sum of squares."""
+    more, less = x**4 * y**2 + x**2 * y**4 + 1, 3 * x**2 * y**2
+    assert judge(AtLeast(more, less, more - less if given else None)).holds is None
 
 
 def size(term):
