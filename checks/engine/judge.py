@@ -205,10 +205,17 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
         pairs = [(one, two), *([angles.apart(one, two)] if angles.occur(one, two) else [])]
         if any(f.occur(*pair) and f.equal(*pair) for pair in pairs for f in (angles, maxima, masks)):
             return True
-        same = nf.equal(one, two) or nf.equal(fn.by_exponentials(one), fn.by_exponentials(two))
-        return same or cases.equal(one, two)
+        if nf.equal(one, two) or nf.equal(fn.by_exponentials(one), fn.by_exponentials(two)):
+            return True
+        return maxima.occur(one, two) and not _apart(one, two) and cases.equal(one, two)
     except ZeroDivisionError:  # one of them divides by what is identically zero
         return False
+
+
+def _apart(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether two expressions differ at one of a few points, which is seen sooner than that they are equal."""
+    drawn = exact_instances([one, two], (), 0, 1, small=True)
+    return any(instance.same(one, two, at) is False for instance, points in drawn for at in points[:2])
 
 
 def difference(one: ix.Expr, two: ix.Expr) -> str:
