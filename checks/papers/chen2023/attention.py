@@ -674,10 +674,9 @@ claim(
     rests_on=("chen2023/prose-low-rank-promoted",),
     reason="Needs both trained DeiT-Small/16 models and ImageNet-1K, which are not part of this project.",
     notes=(
-        "'The last layer, i.e. the 11-th' counts from zero: the model has 12 layers (chen2023/tab13). The "
-        "comparison changes the "
-        "layer and the loss at once; attest experiment chen2023/fig1 changes one at a time, in a two-layer "
-        "model on a synthetic task, chen2023/uea on spoken vowels."
+        "'The last layer, i.e., the 11-th layer' counts from zero: the model has 12 layers (chen2023/tab13). "
+        "The comparison changes the layer and the loss at once; attest experiment chen2023/fig1 changes one "
+        "at a time, in a two-layer model on a synthetic task, chen2023/uea on spoken vowels."
     ),
     legs=(
         Recorded(
