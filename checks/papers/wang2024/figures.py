@@ -8,9 +8,10 @@ from checks.claim import claim
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.notation import c
-from checks.statement import Identity
-from derivations.calculus.index import Tensor
-from derivations.calculus.term import as_term, size, sum_over
+from checks.statement import All, Identity
+from derivations.calculus.gradients import kronecker
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term, apply, as_term, size, sum_over
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, Categories, D, N, i
 
@@ -176,8 +177,30 @@ claim(
     where=SETTING,
     reason=TRAINING,
     notes="The caption refers to itself. Only the designed Transformer is shown. The paper suspects the "
-    "1-norm, which is not differentiable where a coordinate is 0, sees little reason to use this kernel, and "
-    "finds all nonlinear kernels similar: that is not decided here.",
+    "1-norm (wang2024/prose-1-norm-kink), sees little reason to use this kernel, and finds all nonlinear "
+    "kernels similar: that is not decided here.",
+)
+
+A, B = Index("a", D), Index("b", D)
+shift = as_term(Tensor("t", positive=True))
+
+
+def quotient(side: Term, slope: int, label: str) -> Identity:
+    """The difference quotient of the 1-norm from 0 to a step along the axis a, whatever its length."""
+    length = sum_over(B, apply("abs", side * kronecker(A, B)))
+    return Identity((length - sum_over(B, apply("abs", as_term(0)))) / side, as_term(slope), label=label)
+
+
+claim(
+    "wang2024/prose-1-norm-kink",
+    "Figure 9, caption",
+    "The 1-norm has no derivative at the origin",
+    words="The 1-norm is said not to be differentiable near the origin: along every axis its difference "
+    "quotients from 0 are 1 for steps forward and -1 for steps back, however short.",
+    literal=All(quotient(shift, 1, "forward"), quotient(-shift, -1, "back")),
+    where=r"$\sum_b|t\,\delta_{ab}|$ is the 1-norm of the point $t$ on the axis $a$; $t$ any length.",
+    notes="It has none at any point with a coordinate 0, and the kernel none where two positions agree in a "
+    "coordinate. That training fails for this reason is what the paper supposes; it is not decided.",
 )
 
 claim(
