@@ -1,7 +1,7 @@
 """Where the support vector expansion, the KSVD score, a step of descent and the energy's minimiser coincide.
 
-Both sides of every identity come out of a theory's own derivation (the dualiser, the guarded gradient); only
-the symbols are renamed, so that one formula can be held against the other.
+What a theory's own derivation gives (the dualiser, the guarded gradient) is held against one printed formula;
+only the symbols are renamed.
 """
 
 from __future__ import annotations
