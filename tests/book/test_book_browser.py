@@ -184,7 +184,11 @@ def _graph(root: Path, change: tuple[str, str] = ("", ""), without: str = "") ->
 )
 def test_the_check_of_the_graph_sees_what_it_looks_for(change, without, said, running, tmp_path, monkeypatch):
     # Clicks that do nothing are waited for to the end.
-    monkeypatch.setattr(browser_check, "PATIENCE", 3_000 if said and ("location.href" in change[0] or "visible" in change[0]) else 10_000)
+    monkeypatch.setattr(
+        browser_check,
+        "PATIENCE",
+        3_000 if said and ("location.href" in change[0] or "visible" in change[0]) else 10_000,
+    )
     _graph(tmp_path, change, without)
     problems = browser_check.check_graph(running, tmp_path)
     assert (said in " ".join(problems)) if said else not problems

@@ -40,13 +40,15 @@ CLAIMS = {c.id: c for c in load().values() if c.paper == "chen2023"}
 EXPECTED = {
     "proved": "eq5 thm2.2 eq7 eq8 eq11 eq13 eq15 eq17 eq18 eq19 eq20 lem4.2 rem3.3 prose-asymmetry "
     "prose-rank "
-    "prose-released-loss prose-eliminated-conditions prose-uea-lengths prose-data-independent-value",
+    "prose-released-loss prose-eliminated-conditions prose-uea-lengths prose-data-independent-value "
+    "prose-imagenet-not-long prose-gain-uea-lra",
     "corrected": "eq2 eq4 eq6 eq12 eq14 def2.1 thm3.2 rem3.1 rem3.4 rem4.1 fig2 tab1 tab2 tab4 tab5 tab9 "
     "tab12 "
     "prose-symmetric-svd prose-lambda-inverse-sigma prose-identity-reduces prose-kernel-function-of-pair "
     "prose-lambda-corresponds prose-block-form prose-dual-problem prose-s-range prose-fx-shape "
     "prose-causal-data-dependent prose-primalformer-73.1 prose-kernel-without-fx prose-maximal-directions "
-    "prose-n-much-less-than-N prose-uea-lra-longer prose-longer-more-efficient prose-efficiency-gain-tables",
+    "prose-n-much-less-than-N prose-uea-lra-longer prose-longer-more-efficient prose-efficiency-gain-tables "
+    "prose-gain-with-length",
     "refuted": "prose-zero-objective-satisfies-kkt prose-low-rank-promoted prose-jl-subsample "
     "prose-lambda-automatic",
     "definition": "eq1 eq3 eq9 eq10 eq16 alg1 fig3 prose-heads-mean",

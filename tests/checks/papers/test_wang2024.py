@@ -55,7 +55,7 @@ PROVED = (
     "eq2", "eq3", "eq6", "eq7", "eq8", "eq9", "eq10", "prose-softmax-derivative", "prose-telescoping",
     "prose-projection-columns", "prose-constant-head-rbf", "prose-constant-head-laplacian", "prose-no-constant-linear",
     "prose-mercer-linear", "prose-mercer-rbf", "prose-mercer-laplacian", "prose-mercer-sigmoid", "prose-mercer-softmax",
-    "prose-least-squares", "prose-softmax-weighted-gd", "prose-mask-equivalence",
+    "prose-least-squares", "prose-softmax-weighted-gd", "prose-mask-equivalence", "prose-1-norm-kink",
 )  # fmt: skip
 FIGURES = (*(f"fig{k}" for k in range(2, 10)), "prose-laplacian-agreement")
 
