@@ -40,7 +40,7 @@ from checks.papers.chen2023.symbols import (
     weight_rules,
     weights,
 )
-from checks.statement import All, Definition, Given, Identity
+from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import Stack, Term, as_term, sum_over
@@ -397,13 +397,23 @@ def _lines_of_17(a: KsvdAssumptions) -> All:
     scalar_r = between(own, phi_q[i], phi_k_x)
     w_e, w_r = weights(own)
     rule_r, rule_e = weight_rules(own)
+    score_e, score_r = (
+        Given(score, (l_,), entry(ksvd.projected(own, w).T @ features, l_), "(16)")
+        for score, w, features in zip((e_x, r_x), ksvd.weights(own), (phi_q_x, phi_k_x), strict=True)
+    )
+
+    def first_line(score: Given, by_weights: Term, inner: Term, rule: Given) -> Identity:
+        whole, name = as_term(score.tensor), f"{score.tensor.name}, first line"
+        link = Link(by_weights, "the score of (16)")
+        return Identity(whole, inner, (score, rule), (link,), reason=rule.reason, label=name, sizes=SMALL)
+
     return All(
-        Identity(w_e.T @ image_q, inner_e.T @ image_q, (rule_e,), label="e(x), first line", sizes=SMALL),
+        first_line(score_e, w_e.T @ image_q, inner_e.T @ image_q, rule_e),
         Identity(inner_e.T @ image_q, sum_over(j, h_r[j] * scalar_e), label="e(x), second line", sizes=SMALL),
         Identity(
             _score_at(a, 0), sum_over(j, h_r[j] * scalar_e), label="e(x), from the dualiser", sizes=SMALL
         ),
-        Identity(w_r.T @ image_k, inner_r.T @ image_k, (rule_r,), label="r(x), first line", sizes=SMALL),
+        first_line(score_r, w_r.T @ image_k, inner_r.T @ image_k, rule_r),
         Identity(inner_r.T @ image_k, sum_over(i, h_e[i] * scalar_r), label="r(x), second line", sizes=SMALL),
         Identity(
             _score_at(a, 1), sum_over(i, h_e[i] * scalar_r), label="r(x), from the dualiser", sizes=SMALL

@@ -613,8 +613,8 @@ def _notes_9() -> str:
     return (
         "η > 0 is better on {} data sets, equal on {}, worse on {}; ".format(*sets)
         + "cell by cell {} better, {} equal, {} worse. ".format(*cells)
-        + f"At fixed η the results move by up to {float(moved):.1f} with s. What depends on it: the rank of "
-        "Primal. in Table 1, and the reading that the KSVD loss brings the performance."
+        + f"At fixed η the results move by up to {float(moved):.1f} with s. On the entries of η = 0 in "
+        "Table 1 depend the rank of Primal. there, and the reading that the KSVD loss brings the performance."
     )
 
 

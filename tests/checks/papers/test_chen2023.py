@@ -308,6 +308,16 @@ def test_the_kernel_without_f_of_x_fails_where_the_conditions_hold(f_X: str, hol
         assert ENGINES[type(step)](step, 0, False).counterexample is None  # at the same points
 
 
+@pytest.mark.parametrize("f_X", ["tokens", "sampled", "identity"])
+def test_the_first_members_of_17_are_the_scores_of_16(f_X: str) -> None:
+    whole = conditions._lines_of_17(KsvdAssumptions(f_X=f_X))
+    for line, score in ((whole.parts[0], conditions.e_x), (whole.parts[3], conditions.r_x)):
+        assert line.lhs == as_term(score) and ENGINES[Identity](line, 0, False).proved
+        other = next(g for g in line.given if g.tensor == score)
+        doubled = tuple(replace(g, value=2 * g.value) if g is other else g for g in line.given)
+        assert ENGINES[Identity](replace(line, given=doubled), 0, False).counterexample is not None
+
+
 def test_that_sigma_is_the_inverse_of_lambda_follows_from_stationarity_and_is_no_hypothesis() -> None:
     own = KsvdAssumptions()
     for statement in (triplets._decomposed(own), triplets._whole(own)):
