@@ -671,7 +671,7 @@ claim(
     role="empirical",
     words="On ImageNet-1K the attention matrices of the model with the KSVD loss have a sharper singular "
     "value decay, and in both models those of deeper layers.",
-    rests_on=("chen2023/prose-low-rank-promoted",),
+    rests_on=("chen2023/eq10",),
     reason="Needs both trained DeiT-Small/16 models and ImageNet-1K, which are not part of this project.",
     notes=(
         "'The last layer, i.e., the 11-th layer' counts from zero: the model has 12 layers (chen2023/tab13). "

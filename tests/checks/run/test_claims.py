@@ -59,6 +59,11 @@ def test_claims_rest_on_claims_that_exist_without_circles() -> None:
         below(id, ())
 
 
+def test_what_is_measured_rests_on_nothing_refuted() -> None:
+    rests = [(id, parent) for id, c in CLAIMS.items() if c.role == "empirical" for parent in c.rests_on]
+    assert rests and not [pair for pair in rests if EXPECTED[pair[1]] == "refuted"]
+
+
 def test_the_knobs_that_a_claim_fixes_are_among_its_assumptions() -> None:
     for id, claim in CLAIMS.items():
         assert {*claim.under} <= {(a.knob, a.value) for a in claim.assumes}, id
