@@ -16,6 +16,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.naming import may_vanish
 from derivations.calculus.printing import form_latex
 from derivations.calculus.unicode import unicode_math
 
@@ -176,6 +177,14 @@ def violation(
             if sign is not None and sign not in demand.signs:
                 return instance, at
     return None
+
+
+def of_none(expressions: Iterable[ix.Expr], shared: set[Index]) -> str:
+    """Why what is said for all values of indices that are not ``shared`` may be said of nothing: one of them
+    runs over a size that may be 0; "" if none does.
+    """
+    loose = {i.dim for expr in expressions for i in ix.free_indices(expr) - shared if may_vanish(i.dim)}
+    return f"where {min(loose)} is 0, what is assumed for all indices says nothing" if loose else ""
 
 
 def facts_of(hypotheses: Iterable[Any]) -> sg.Facts:

@@ -8,7 +8,7 @@ from typing import Any
 
 from checks.engine.domain import hidden_demands
 from checks.engine.finding import Finding
-from checks.engine.hypotheses import facts_of
+from checks.engine.hypotheses import facts_of, of_none
 from checks.engine.instances import (
     Instance,
     assigned,
@@ -229,6 +229,10 @@ def _allowed(sign: int, relation: str) -> bool:
 def certificate_error(statement: Implication) -> str:
     """Why the certificate does not prove the conclusion; "" if it does."""
     facts = {h.name: h for h in statement.hypotheses}
+    used = [*(h.term for h in statement.hypotheses), *(m for _, m in statement.multipliers)]
+    used += [] if statement.rest is None else [statement.rest]
+    if why := of_none((t.entry() for t in used), ix.free_indices(statement.conclusion.term.entry())):
+        return why
     factor: ix.Expr = ix.Num(Fraction(1))
     if statement.factor:
         if any(name not in facts for name, _ in statement.factor):

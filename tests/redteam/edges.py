@@ -16,6 +16,7 @@ from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.follows import Equation, Follows
+from checks.kinds.implication import Implication
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.programs import Convex, WellPosed
@@ -53,6 +54,8 @@ READY, OUT = Tensor("P", ("n", "n")), Tensor("O", ("n", "n"))
 FACTOR, GAP = as_term(Tensor("U", ("N", "r"))), Tensor("R", ("r", "r"))
 D, S = sp.symbols("D s", positive=True)
 FEWER = Index("i", "n-1")
+T, BETWEEN, ABOVE = Tensor("t", ("n-1",)), Tensor("r"), Tensor("q")
+t = as_term(T)
 NO_SUM = sum_over(FEWER, exp(as_term(Tensor("s", ("n-1",)))[FEWER]))
 
 
@@ -83,6 +86,20 @@ def found_ready(term, printed, *before, sizes=("n",)):
     """A product of matrices from a plan of one line, where another name for it is at hand."""
     given = (Given(READY, (i, j), TWICE, "its name"),)
     return Cost("c", (*before, Assign(OUT, (i, j), term)), printed, m @ m, sizes=sizes, given=given)
+
+
+def squeezed(entry):
+    """0 <= entry <= x, for all of its indices, and so 0 <= x."""
+    facts = Fact("f", x - entry, ">="), Fact("g", entry, ">=")
+    return Implication(facts, Fact("h", x, ">="), (("f", as_term(1)), ("g", as_term(1))))
+
+
+def between(array, entry):
+    """x = entry = y, for all of its indices, and so x = y."""
+    (size_,) = array.dims
+    points = tuple(Point(((size_, n),), ((X, n), (Y, n), (array, (n,) * n))) for n in (1, 2, 3))
+    facts = Equation(x, entry, BETWEEN), Equation(y, entry, ABOVE)
+    return Follows(facts, x, y, as_term(BETWEEN) - as_term(ABOVE), points)
 
 
 def fixed(value, index):
@@ -195,6 +212,8 @@ PAIRS = [
          lambda: Identity(size("n") / size("n"), as_term(1))),
     Pair("identity/a-sum-of-no-summands", lambda: Identity(NO_SUM / NO_SUM, as_term(1)), "n = 1: 0/0",
          lambda: Identity((1 + NO_SUM) / (1 + NO_SUM), as_term(1))),
+    Pair("implication/what-is-said-of-no-entry", lambda: squeezed(t[FEWER]), "n = 1, x = -1: there is no entry", lambda: squeezed(u[i])),
+    Pair("follows/what-is-said-of-no-entry", lambda: between(T, t[FEWER]), "n = 1: there is no entry", lambda: between(U, u[i])),
     Pair("identity/nonzero-exponent-that-occurs-nowhere", lambda: Identity(x * y, x * a, nonzero=(EXPONENT,)), "x = y = 1, a = 0",
          lambda: Identity(x * y, y * x, nonzero=(EXPONENT,))),
     Pair("identity/nonzero-in-a-link-alone",
