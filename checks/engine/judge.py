@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from checks import statement as st
-from checks.engine.domain import guard
+from checks.engine.domain import check_derived, guard
 from checks.engine.finding import Finding, conjunction
 from checks.engine.hypotheses import apply_definitions, defined
 from checks.engine.instances import Instance, describe, exact_instances
@@ -81,6 +81,7 @@ def run(part: Any, seed: int, with_mutants: bool) -> Finding:
     if type(part) not in ENGINES:
         raise st.Malformed(f"no statement: {type(part).__name__}")
     check(part)
+    check_derived(part)
     return guard(part, ENGINES[type(part)](part, seed, with_mutants))
 
 
