@@ -124,6 +124,8 @@ PAIRS = [
          lambda: posed(at_point(x**2 + y, Y, a) + y, A, Y)),
     Pair("well-posed/exponent-that-is-not-given", lambda: posed(power_p(x) + x**2), "p is not given",
          lambda: posed(power_p(x) + x**2, EXPONENT)),
+    Pair("identity/exponent-that-is-not-written", lambda: Identity(power_p(x, 1), power_p(x)), "p = 1, x = 2: 4 and 2",
+         lambda: Identity(power_p(x, 1), x * power_p(x))),
     Pair("well-posed/exponent-inside-a-gradient", lambda: posed(grad(power_p(y) + x**2 * y, Y), Y), "p is not given",
          lambda: posed(grad(y**3 + x**2 * y, Y), Y)),
     Pair("rule/value-that-is-no-number", lambda: Rule((), Fact("f", x, ">"), Point((), ((X, float("nan")),))), "nothing is offered",
