@@ -56,6 +56,7 @@ D, S = sp.symbols("D s", positive=True)
 FEWER = Index("i", "n-1")
 T, BETWEEN, ABOVE = Tensor("t", ("n-1",)), Tensor("r"), Tensor("q")
 t = as_term(T)
+COLUMN = as_term(Tensor("c", ("n", "1")))
 NO_SUM = sum_over(FEWER, exp(as_term(Tensor("s", ("n-1",)))[FEWER]))
 
 
@@ -124,6 +125,11 @@ PAIRS = [
          lambda: posed(at_point(x**2 + y, Y, a) + y, A, Y)),
     Pair("well-posed/exponent-that-is-not-given", lambda: posed(power_p(x) + x**2), "p is not given",
          lambda: posed(power_p(x) + x**2, EXPONENT)),
+    Pair("identity/row-that-is-turned-twice", lambda: Identity(u.T.T, 2 * u), "u = 1", lambda: Identity((u.T @ m).T, m.T @ u)),
+    Pair("identity/number-times-a-column", lambda: Identity(u @ (u.T @ v), v * squared_norm(u)), "u = (1, 0), v = (1, 1)",
+         lambda: Identity(u @ (u.T @ v), (u @ u.T) @ v)),
+    Pair("identity/trace-of-a-number", lambda: Identity(trace(u.T @ m @ u), trace(m)), "u = 0", lambda: Identity(trace(u.T @ m @ u), u.T @ m @ u)),
+    Pair("identity/one-by-one", lambda: Identity(COLUMN.T @ COLUMN * u, u), "u = 1, c = 2", lambda: Identity(COLUMN.T @ COLUMN * u, squared_norm(COLUMN) * u)),
     Pair("identity/exponent-that-is-not-written", lambda: Identity(power_p(x, 1), power_p(x)), "p = 1, x = 2: 4 and 2",
          lambda: Identity(power_p(x, 1), x * power_p(x))),
     Pair("well-posed/exponent-inside-a-gradient", lambda: posed(grad(power_p(y) + x**2 * y, Y), Y), "p is not given",
