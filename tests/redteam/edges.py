@@ -95,6 +95,13 @@ def squeezed(entry):
     return Implication(facts, Fact("h", x, ">="), (("f", as_term(1)), ("g", as_term(1))))
 
 
+def rooted(share):
+    """y is a root of x, and so 0 <= y."""
+    return Implication(
+        (Fact("f", x**share - y, "="),), Fact("h", y, ">="), (("f", as_term(-1)),), rest=x**share
+    )
+
+
 def between(array, entry):
     """x = entry = y, for all of its indices, and so x = y."""
     (size_,) = array.dims
@@ -125,6 +132,9 @@ PAIRS = [
          lambda: posed(at_point(x**2 + y, Y, a) + y, A, Y)),
     Pair("well-posed/exponent-that-is-not-given", lambda: posed(power_p(x) + x**2), "p is not given",
          lambda: posed(power_p(x) + x**2, EXPONENT)),
+    Pair("identity/cube-root-of-a-cube", lambda: Identity((x**3) ** Fraction(1, 3), 2 * x), "x = 1",
+         lambda: Identity((x**3) ** Fraction(1, 3), x)),
+    Pair("implication/cube-root-that-is-not-negative", lambda: rooted(Fraction(1, 3)), "x = -8, y = -2", lambda: rooted(Fraction(1, 2))),
     Pair("identity/row-that-is-turned-twice", lambda: Identity(u.T.T, 2 * u), "u = 1", lambda: Identity((u.T @ m).T, m.T @ u)),
     Pair("identity/number-times-a-column", lambda: Identity(u @ (u.T @ v), v * squared_norm(u)), "u = (1, 0), v = (1, 1)",
          lambda: Identity(u @ (u.T @ v), (u @ u.T) @ v)),
