@@ -25,6 +25,7 @@ from derivations.calculus.term import (
     Term,
     as_tensor,
     as_term,
+    misfit,
     show_shapes,
     side_by_side,
     subterms,
@@ -148,7 +149,7 @@ class Bregman(Term):
     def shape(self) -> Shape:
         at, around = (a.shape() for a in self.args)
         if at != around:
-            raise NonConformable(f"a divergence between shapes {show_shapes((at, around))}")
+            raise misfit(f"a divergence between shapes {show_shapes((at, around))}", (at, around))
         return at
 
     def entry(self, *at: Index) -> ix.Expr:

@@ -553,8 +553,8 @@ class Softmax(Term):
     def shape(self) -> Shape:
         if len(summands(self.data.dim)) > 1:
             raise ValueError(f"softmax over an index of the stacked dimension {self.data.dim}")
-        if self.args[0].shape():
-            raise NonConformable("softmax over an index takes a scalar score")
+        if shape := self.args[0].shape():
+            raise misfit("softmax over an index takes a scalar score", (shape, ()))
         return ()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -573,8 +573,9 @@ class RowSoftmax(Term):
 
     def shape(self) -> Shape:
         shape = self.args[0].shape()
-        if len(shape) != 2:
-            raise NonConformable(f"row softmax of an object of shape {show_shapes([shape])}")
+        if len(shape) != 2:  # that of a vector is printed as one, with its entries in it
+            words = f"row softmax of an object of shape {show_shapes([shape])}"
+            raise (Alike if len(shape) < 2 else NonConformable)(words)
         return shape
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -645,7 +646,8 @@ class Diagonal(Term):
     def shape(self) -> Shape:
         shape = self.args[0].shape()
         if len(shape) != 1:
-            raise NonConformable(f"diag of an object of shape {show_shapes([shape])}")
+            words = f"diag of an object of shape {show_shapes([shape])}"
+            raise (Alike if len(bare(shape)) < 2 else NonConformable)(words)
         return (shape[0], shape[0])
 
     def entry(self, *at: Index) -> ix.Expr:
