@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import product
 from typing import Any
 
@@ -326,7 +326,8 @@ class Product(Term):
                 f"objects of shapes {show_shapes(shapes)} stand side by side as if one were a scalar "
                 "(a matrix product is @, entry by entry it is hadamard)"
             )
-            raise (NonConformable if sum(bare(s) != () for s in shapes) > 1 else Alike)(words)
+            number = sum(bare(s) != () for s in shapes) < 2
+            raise (Alike if number or _as_matrices(self.args) else NonConformable)(words)
         return shapes[0] if shapes else ()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -338,6 +339,15 @@ class Product(Term):
             numbers = text[-1:].isdigit() and (part[:1].isdigit() or part.startswith(r"\tfrac"))
             text += (r" \cdot " if numbers else r"\," if text else "") + part
         return text
+
+
+def _as_matrices(factors: tuple[Term, ...]) -> bool:
+    """Whether factors side by side read as a product of matrices that fit together."""
+    try:
+        reduce(lambda a, b: MatMul((a, b)), [a for a in factors if a.shape()]).shape()
+    except NonConformable:
+        return False
+    return True
 
 
 class Hadamard(Term):

@@ -145,6 +145,7 @@ PAIRS = [
     Pair("identity/softmax-of-a-vector", lambda: Identity(row_softmax(u), u), "u = 0",
          lambda: Identity(row_softmax(u), stack(i, softmax(i, u[i])))),
     Pair("identity/diagonal-of-a-column", lambda: Identity(diag(u.T.T), 2 * diag(u)), "u = 1", lambda: Identity(diag(u.T.T), diag(u))),
+    Pair("identity/product-that-reads-as-one-of-matrices", lambda: Identity(u.T * u, sum_over(i, u[i])), "u = 2", lambda: Identity(u.T * u, squared_norm(u))),
     Pair("identity/trace-of-a-number", lambda: Identity(trace(u.T @ m @ u), trace(m)), "u = 0", lambda: Identity(trace(u.T @ m @ u), u.T @ m @ u)),
     Pair("identity/one-by-one", lambda: Identity(COLUMN.T @ COLUMN * u, u), "u = 1, c = 2", lambda: Identity(COLUMN.T @ COLUMN * u, squared_norm(COLUMN) * u)),
     Pair("identity/exponent-that-is-not-written", lambda: Identity(power_p(x, 1), power_p(x)), "p = 1, x = 2: 4 and 2",
