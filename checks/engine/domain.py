@@ -8,19 +8,23 @@ The entry of a gradient, of a substitution or of a block does not show what the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import UNDEFINED, facts_of, named, signs_under
+from checks.engine.notation import all_terms
 from checks.engine.wellformed import entries
-from checks.statement import terms_of
+from checks.statement import Malformed, terms_of
 from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.gradients import Moved
 from derivations.calculus.losses import recognised, without_losses
-from derivations.calculus.program import Program
+from derivations.calculus.printing import to_expr
+from derivations.calculus.program import Program, Raw
 from derivations.calculus.term import Term, subterms
 
 
@@ -45,6 +49,27 @@ def guard(statement: Any, finding: Finding) -> Finding:
         if finding.unproved_parts is not None:
             finding.unproved_parts, finding.open_parts = 1, [("", frozenset())]
     return finding
+
+
+def check_derived(statement: Any) -> None:
+    """Raise Malformed for a derived formula that is printed as one that is defined elsewhere too: it is
+    printed simplified, and what is left out then, as in y x/x, asks for more than the rest.
+    """
+    if getattr(statement, "nested", False):
+        return
+    for written in {term.data for term in all_terms(statement) if isinstance(term, Raw)}:
+        if _cut(written, statement):
+            text = Raw((), written).latex()
+            raise Malformed(f"{text} is what is left of a formula that is not defined everywhere")
+
+
+def _cut(written: ix.Expr, statement: Any) -> bool:
+    """Whether what simplifying leaves out is not shown to be defined; not of what has no value at all."""
+    with suppress(ZeroDivisionError):
+        shown = {(nf.normal(d.base), d.signs) for d in sg.demands(to_expr(nf.normal(written)))}
+        left = (d for d in sg.demands(written) if (nf.normal(d.base), d.signs) not in shown)
+        return any(not _signs(d.base, statement) <= d.signs for d in left)
+    return False
 
 
 def not_shown(statement: Any) -> list[sg.Demand]:

@@ -5,6 +5,7 @@ are defined.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -16,6 +17,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.naming import may_vanish
 from derivations.calculus.printing import form_latex
 from derivations.calculus.unicode import unicode_math
 
@@ -155,6 +157,8 @@ def defined(
     for demand in still_open:
         if not demand.signs:  # where it is defined is not known: no place where it is not
             continue
+        if demand.odd:  # the cube root of -8 is -2 for many
+            demand = replace(demand, signs=demand.signs | {-1})
         found = violation(demand, given, nonzero, seed)
         if found:
             what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"
@@ -178,11 +182,20 @@ def violation(
     return None
 
 
+def of_none(expressions: Iterable[ix.Expr], shared: set[Index]) -> str:
+    """Why what is said for all values of indices that are not ``shared`` may be said of nothing: one of them
+    runs over a size that may be 0; "" if none does.
+    """
+    loose = {i.dim for expr in expressions for i in ix.free_indices(expr) - shared if may_vanish(i.dim)}
+    return f"where {min(loose)} is 0, what is assumed for all indices says nothing" if loose else ""
+
+
 def facts_of(hypotheses: Iterable[Any]) -> sg.Facts:
     """Hypotheses about one number each, and that they are defined, as facts about signs."""
     known = {"=": sg.ZERO, ">=": fn.NONNEGATIVE, ">": fn.POSITIVE}
     facts = [h for h in hypotheses if isinstance(h, Fact)]
-    forms = {nf.normal(d.base): d.signs for h in facts for d in sg.demands(h.term.entry())}
+    asked = (d for h in facts for d in sg.demands(h.term.entry()) if not d.odd)
+    forms = {nf.normal(d.base): d.signs for d in asked}
     for h in facts:
         form = nf.normal(h.term.entry())
         forms[form] = forms.get(form, fn.ANY) & known.get(h.relation, fn.ANY)

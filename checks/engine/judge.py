@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from checks import statement as st
-from checks.engine.domain import guard
+from checks.engine.domain import check_derived, guard
 from checks.engine.finding import Finding, conjunction
 from checks.engine.hypotheses import apply_definitions, defined
 from checks.engine.instances import Instance, describe, exact_instances
@@ -30,7 +30,18 @@ from derivations.calculus.components import NotExact
 from derivations.calculus.gradients import Differential, Gradient, Kronecker, Unit
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
-from derivations.calculus.term import Apply, NonConformable, Pick, Softmax, Symbol, Term, free, show_shapes
+from derivations.calculus.term import (
+    Alike,
+    Apply,
+    NonConformable,
+    Pick,
+    Softmax,
+    Symbol,
+    Term,
+    bare,
+    free,
+    show_shapes,
+)
 from derivations.calculus.unicode import unicode_math
 
 ENOUGH = 3
@@ -81,6 +92,7 @@ def run(part: Any, seed: int, with_mutants: bool) -> Finding:
     if type(part) not in ENGINES:
         raise st.Malformed(f"no statement: {type(part).__name__}")
     check(part)
+    check_derived(part)
     return guard(part, ENGINES[type(part)](part, seed, with_mutants))
 
 
@@ -93,14 +105,18 @@ def _timed(evidence: Evidence, seconds: float) -> Evidence:
 
 def conformable(*terms: Term) -> Evidence:
     """Every product, sum and quotient of the literal formulas has agreeing shapes, and both sides the
-    same shape.
+    same shape. Raises Malformed where they differ as they are written alone.
     """
     try:
         shapes = {t.shape() for t in terms}
+    except Alike as error:
+        raise st.Malformed(str(error)) from None
     except NonConformable as error:
         return Evidence("derivation", "exact-symbolic", False, f"shapes do not agree: {error}")
     if len(shapes) > 1:
         detail = f"the two sides have different shapes: {show_shapes(shapes)}"
+        if len(set(map(bare, shapes))) == 1:
+            raise st.Malformed(f"{detail}, which are one and the same shape of a matrix")
         return Evidence("derivation", "exact-symbolic", False, detail)
     loose = set().union(*(free(t) for t in terms))
     detail = f"all shapes agree; {len(loose)} free indices" if loose else "all shapes agree"

@@ -201,8 +201,9 @@ def _names(statement: Any, terms: list[Term], indices: set[Index]) -> None:
     """Indices have names of their own, and sizes that are written as sums are no second symbols beside
     their parts.
     """
-    for index in indices:
-        if index.name.endswith("#"):
+    own = {x for t in terms for x in (t.data if isinstance(t.data, tuple) else (t.data,))}
+    for index in indices:  # a sum over a fresh one would be printed over i#3, with entries x_i
+        if index.name.endswith("#") or ("#" in index.name and index in own):
             raise Malformed(f"the name {index.name} is kept for what engines make themselves")
         if index != ONE and not _INDEX.fullmatch(index.name):
             raise Malformed(f"an index has a letter as its name, not {index.name!r}")

@@ -18,6 +18,7 @@ from checks.engine.hypotheses import (
     apply_definitions,
     check_given,
     never_zero,
+    of_none,
     open_demands,
     positive_under,
     signs_under,
@@ -255,6 +256,8 @@ def certificate_error(statement: Follows) -> str:
         right = right + statement.squares.entry(*at)
     for tensor, h in residuals.items():
         right = ix.define(right, tensor, lambda *idx, h=h: h.difference(*idx))
+    if why := of_none((left, right), set().union(*map(ix.free_indices, sides))):
+        return why
     left, right = (apply_definitions(side, statement.given) for side in (left, right))
     if not equal(left, right):
         return f"the certificate is not an identity: the sides differ by {difference(left, right)}"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from checks.engine.domain import hidden_demands
 from checks.engine.finding import Finding
-from checks.engine.hypotheses import facts_of
+from checks.engine.hypotheses import facts_of, of_none
 from checks.engine.instances import (
     Instance,
     assigned,
@@ -304,6 +304,10 @@ def _allowed(sign: int, relation: str) -> bool:
 def certificate_error(statement: Implication) -> str:
     """Why the certificate does not prove the conclusion; "" if it does."""
     facts, known = {h.name: h for h in statement.hypotheses}, statement.facts()
+    used = [*(h.term for h in statement.hypotheses), *(u.multiplier for u in statement.uses())]
+    used += [] if statement.rest is None else [statement.rest]
+    if why := of_none((t.entry() for t in used), _shared(statement)):
+        return why
     factor: ix.Expr = ix.Num(Fraction(1))
     if statement.factor:
         if any(name not in facts for name, _ in statement.factor):

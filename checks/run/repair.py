@@ -178,11 +178,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     if isinstance(repair, Definition) and _symbol(repair.name) in fixed:
         return True  # another meaning of what is printed
     if isinstance(repair, Definition | Scoped):
-        same = [
-            p for p in printed if isinstance(p, Definition | Scoped) and bare(p.name) == bare(repair.name)
-        ]
-        subjects = set().union(*(named(p.meaning) for p in same))
-        if subjects and not subjects & named(repair.meaning):
+        subjects = named(tuple(_meanings(repair.name, printed))) - named(repair.name)
+        if subjects and not subjects & named((repair.meaning, getattr(repair, "given", ()))):
             return True
         return not any(
             isinstance(p, Definition | Scoped)
@@ -203,6 +200,16 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             return bool(tensors_of(tuple(used)) - tensors_of((printed, repair.conclusion)))
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
+
+
+def _meanings(name: Term, printed: tuple[Any, ...]) -> Iterator[Term]:
+    """What is printed as the meaning of a name: in definitions of it, and across from it in equations."""
+    for p in printed:
+        if isinstance(p, Definition | Scoped) and bare(p.name) == bare(name):
+            yield p.meaning
+        for one, other in (("lhs", "rhs"), ("rhs", "lhs")):
+            if getattr(p, one, None) == name:
+                yield getattr(p, other)
 
 
 def _empty(repair: Any, printed: tuple[Any, ...]) -> bool:

@@ -25,6 +25,7 @@ from derivations.calculus.term import (
     Term,
     as_tensor,
     as_term,
+    misfit,
     show_shapes,
     side_by_side,
     subterms,
@@ -79,8 +80,8 @@ class SymbolicPower(Term):
     level = 3
 
     def shape(self) -> Shape:
-        if self.data not in (0, -1):
-            raise NonConformable(f"no power p{self.data:+}: the exponent is p or p - 1")
+        if self.data not in (0, -1):  # no shapes that do not agree: what is true would be refuted
+            raise ValueError(f"no power p{self.data:+}: the exponent is p or p - 1")
         return self.args[0].shape()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -91,7 +92,9 @@ class SymbolicPower(Term):
 
     def latex(self) -> str:
         exponent = "p" if self.data == 0 else f"p{self.data}"
-        return rf"{self.args[0].wrapped(4)}^{{{exponent}}}"
+        base = self.args[0].wrapped(4)
+        raised = "^" in base and not base.startswith(r"\left")  # TeX refuses x^{*}^{p}
+        return rf"{{{base}}}^{{{exponent}}}" if raised else rf"{base}^{{{exponent}}}"
 
 
 class Formula(Term):
@@ -146,7 +149,7 @@ class Bregman(Term):
     def shape(self) -> Shape:
         at, around = (a.shape() for a in self.args)
         if at != around:
-            raise NonConformable(f"a divergence between shapes {show_shapes((at, around))}")
+            raise misfit(f"a divergence between shapes {show_shapes((at, around))}", (at, around))
         return at
 
     def entry(self, *at: Index) -> ix.Expr:

@@ -16,7 +16,7 @@ from derivations.calculus.index import Index
 from derivations.calculus.printing import to_expr
 from derivations.calculus.second_forms import inside
 from derivations.calculus.signs import NONE, Facts, nonnegative, signs
-from derivations.calculus.term import NonConformable, Shape, Term, as_term, show_shapes
+from derivations.calculus.term import Shape, Term, as_term, misfit, show_shapes
 
 
 class Maximum(Term):
@@ -27,7 +27,7 @@ class Maximum(Term):
     def shape(self) -> Shape:
         shapes = [a.shape() for a in self.args]
         if shapes[0] != shapes[1]:
-            raise NonConformable(f"the maximum of objects of shapes {show_shapes(shapes)}")
+            raise misfit(f"the maximum of objects of shapes {show_shapes(shapes)}", shapes)
         return shapes[0]
 
     def entry(self, *at: Index) -> ix.Expr:

@@ -84,11 +84,12 @@ def _plus(one: Signs, two: Signs) -> Signs:
 def _power(base: Signs, exponent: Fraction) -> Signs:
     if exponent == 0:
         return POSITIVE
-    if exponent.denominator > 1:
+    even = exponent.denominator % 2 == 0
+    if even:
         base = base & NONNEGATIVE  # where it is defined
     if exponent < 0:
         base = base - ZERO
-    return frozenset(s if exponent.denominator > 1 or exponent.numerator % 2 else s * s for s in base)
+    return frozenset(s if even or exponent.numerator % 2 else s * s for s in base)
 
 
 def signs(expr: ix.Expr, facts: Facts = NONE) -> Signs:
@@ -373,12 +374,13 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> bool:
 @dataclass(frozen=True)
 class Demand:
     """What must hold for an expression to be defined: ``base`` has one of the ``signs``; at a ``kink`` of a
-    function, whose derivative is not defined at 0.
+    function, whose derivative is not defined at 0; for an ``odd`` root, which many define below 0 as well.
     """
 
     base: ix.Expr
     signs: Signs
     kink: bool = False
+    odd: bool = False
 
     def words(self) -> str:
         """The demand as a relation of the base to zero."""
@@ -390,15 +392,16 @@ def demands(expr: ix.Expr) -> Iterator[Demand]:
     """What denominators, roots, logarithms and derivatives at kinks ask for, the inner ones as well."""
     for node in ix.walk(expr):
         needed: Signs = ANY
-        base = expr
+        base, odd = expr, False
         match node:
             case ix.Pow(base, exponent):
                 needed = NONNEGATIVE if exponent.denominator > 1 else ANY
                 needed = needed - ZERO if exponent < 0 else needed
+                odd = exponent.denominator % 2 == 1 < exponent.denominator
             case ix.Call(function, base, order):
                 needed = domain_of(function, order)
         if needed != ANY:
-            yield Demand(base, needed, needed == NONZERO and isinstance(node, ix.Call))
+            yield Demand(base, needed, needed == NONZERO and isinstance(node, ix.Call), odd)
 
 
 def interior(expr: ix.Expr) -> Iterator[Demand]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import product
 from typing import Any
 
@@ -43,6 +43,24 @@ def whole(value: Any) -> str:
 
 class NonConformable(ValueError):
     """The shapes in a printed formula do not agree."""
+
+
+class Alike(NonConformable):
+    """Shapes that do not agree as they are written, and do as those of matrices: a column is a vector, one by
+    one a number. What is printed need not fail for that.
+    """
+
+
+def bare(shape: Shape) -> Shape:
+    """A shape as that of a matrix: (N, 1) is that of a vector, (1, 1) and (1) that of a number."""
+    while shape[-1:] == ("1",):
+        shape = shape[:-1]
+    return shape
+
+
+def misfit(words: str, shapes: Iterable[Shape]) -> NonConformable:
+    """The error for shapes that differ."""
+    return (Alike if len(set(map(bare, shapes))) == 1 else NonConformable)(words)
 
 
 @dataclass(frozen=True)
@@ -263,7 +281,7 @@ class Sum_(Term):
     def shape(self) -> Shape:
         shapes = {a.shape() for a in self.args}
         if len(shapes) != 1:
-            raise NonConformable(f"terms of shapes {show_shapes(shapes)} are added")
+            raise misfit(f"terms of shapes {show_shapes(shapes)} are added", shapes)
         return shapes.pop()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -304,10 +322,12 @@ class Product(Term):
     def shape(self) -> Shape:
         shapes = [s for a in self.args if (s := a.shape())]
         if len(shapes) > 1:
-            raise NonConformable(
+            words = (
                 f"objects of shapes {show_shapes(shapes)} stand side by side as if one were a scalar "
                 "(a matrix product is @, entry by entry it is hadamard)"
             )
+            number = sum(bare(s) != () for s in shapes) < 2
+            raise (Alike if number or _as_matrices(self.args) else NonConformable)(words)
         return shapes[0] if shapes else ()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -321,6 +341,15 @@ class Product(Term):
         return text
 
 
+def _as_matrices(factors: tuple[Term, ...]) -> bool:
+    """Whether factors side by side read as a product of matrices that fit together."""
+    try:
+        reduce(lambda a, b: MatMul((a, b)), [a for a in factors if a.shape()]).shape()
+    except NonConformable:
+        return False
+    return True
+
+
 class Hadamard(Term):
     """The entrywise product of objects of one shape."""
 
@@ -329,7 +358,7 @@ class Hadamard(Term):
     def shape(self) -> Shape:
         shapes = {a.shape() for a in self.args}
         if len(shapes) != 1:
-            raise NonConformable(f"objects of shapes {show_shapes(shapes)} are multiplied entry by entry")
+            raise misfit(f"objects of shapes {show_shapes(shapes)} are multiplied entry by entry", shapes)
         return shapes.pop()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -346,15 +375,16 @@ class MatMul(Term):
 
     def _sides(self) -> tuple[Shape, Shape]:
         left, right = self.args[0].shape(), self.args[1].shape()
-        if not left or not right or len(left) > 2 or len(right) > 2:
+        if len(left) > 2 or len(right) > 2:
             raise NonConformable(f"matrix product of shapes {show_shapes((left, right))}")
+        if not left or not right:
+            raise Alike(f"matrix product of shapes {show_shapes((left, right))}: times a number is *")
         if len(left) == 1:
             left = (left[0], "1")
         if left[1] != right[0]:
-            raise NonConformable(
-                f"matrix product of shapes {show_shapes([left])} and {show_shapes([right])}: "
-                f"{left[1]} against {right[0]}"
-            )
+            words = f"matrix product of shapes {show_shapes([left])} and {show_shapes([right])}: "
+            number = () in (bare(left), bare(right))
+            raise (Alike if number else NonConformable)(f"{words}{left[1]} against {right[0]}")
         return left, right
 
     def shape(self) -> Shape:
@@ -409,7 +439,8 @@ class Frac(Term):
 
     def shape(self) -> Shape:
         if self.args[1].shape():
-            raise NonConformable(f"division by an object of shape {show_shapes([self.args[1].shape()])}")
+            shape = self.args[1].shape()
+            raise misfit(f"division by an object of shape {show_shapes([shape])}", (shape, ()))
         return self.args[0].shape()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -532,8 +563,8 @@ class Softmax(Term):
     def shape(self) -> Shape:
         if len(summands(self.data.dim)) > 1:
             raise ValueError(f"softmax over an index of the stacked dimension {self.data.dim}")
-        if self.args[0].shape():
-            raise NonConformable("softmax over an index takes a scalar score")
+        if shape := self.args[0].shape():
+            raise misfit("softmax over an index takes a scalar score", (shape, ()))
         return ()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -552,8 +583,9 @@ class RowSoftmax(Term):
 
     def shape(self) -> Shape:
         shape = self.args[0].shape()
-        if len(shape) != 2:
-            raise NonConformable(f"row softmax of an object of shape {show_shapes([shape])}")
+        if len(shape) != 2:  # that of a vector is printed as one, with its entries in it
+            words = f"row softmax of an object of shape {show_shapes([shape])}"
+            raise (Alike if len(shape) < 2 else NonConformable)(words)
         return shape
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -578,7 +610,7 @@ class Trace(Term):
     def shape(self) -> Shape:
         shape = self.args[0].shape()
         if len(shape) != 2 or shape[0] != shape[1]:
-            raise NonConformable(f"trace of an object of shape {show_shapes([shape])}")
+            raise misfit(f"trace of an object of shape {show_shapes([shape])}", (shape, ()))
         return ()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -624,7 +656,8 @@ class Diagonal(Term):
     def shape(self) -> Shape:
         shape = self.args[0].shape()
         if len(shape) != 1:
-            raise NonConformable(f"diag of an object of shape {show_shapes([shape])}")
+            words = f"diag of an object of shape {show_shapes([shape])}"
+            raise (Alike if len(bare(shape)) < 2 else NonConformable)(words)
         return (shape[0], shape[0])
 
     def entry(self, *at: Index) -> ix.Expr:

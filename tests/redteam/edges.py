@@ -16,6 +16,7 @@ from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.follows import Equation, Follows
+from checks.kinds.implication import Implication
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.programs import Convex, WellPosed
@@ -29,10 +30,14 @@ from derivations.calculus.program import Constraint, Program
 from derivations.calculus.term import (
     apply,
     as_term,
+    diag,
     exp,
     eye,
+    row_softmax,
     size,
+    softmax,
     squared_norm,
+    stack,
     sum_over,
     trace,
     zeros,
@@ -53,6 +58,9 @@ READY, OUT = Tensor("P", ("n", "n")), Tensor("O", ("n", "n"))
 FACTOR, GAP = as_term(Tensor("U", ("N", "r"))), Tensor("R", ("r", "r"))
 D, S = sp.symbols("D s", positive=True)
 FEWER = Index("i", "n-1")
+T, BETWEEN, ABOVE = Tensor("t", ("n-1",)), Tensor("r"), Tensor("q")
+t = as_term(T)
+COLUMN = as_term(Tensor("c", ("n", "1")))
 NO_SUM = sum_over(FEWER, exp(as_term(Tensor("s", ("n-1",)))[FEWER]))
 
 
@@ -85,6 +93,27 @@ def found_ready(term, printed, *before, sizes=("n",)):
     return Cost("c", (*before, Assign(OUT, (i, j), term)), printed, m @ m, sizes=sizes, given=given)
 
 
+def squeezed(entry):
+    """0 <= entry <= x, for all of its indices, and so 0 <= x."""
+    facts = Fact("f", x - entry, ">="), Fact("g", entry, ">=")
+    return Implication(facts, Fact("h", x, ">="), (("f", as_term(1)), ("g", as_term(1))))
+
+
+def rooted(share):
+    """y is a root of x, and so 0 <= y."""
+    return Implication(
+        (Fact("f", x**share - y, "="),), Fact("h", y, ">="), (("f", as_term(-1)),), rest=x**share
+    )
+
+
+def between(array, entry):
+    """x = entry = y, for all of its indices, and so x = y."""
+    (size_,) = array.dims
+    points = tuple(Point(((size_, n),), ((X, n), (Y, n), (array, (n,) * n))) for n in (1, 2, 3))
+    facts = Equation(x, entry, BETWEEN), Equation(y, entry, ABOVE)
+    return Follows(facts, x, y, as_term(BETWEEN) - as_term(ABOVE), points)
+
+
 def fixed(value, index):
     """2w = 2 value, where w is given by the value."""
     return Identity(2 * w[index], 2 * value, given=(Given(W, (index,), value, ""),))
@@ -107,6 +136,20 @@ PAIRS = [
          lambda: posed(at_point(x**2 + y, Y, a) + y, A, Y)),
     Pair("well-posed/exponent-that-is-not-given", lambda: posed(power_p(x) + x**2), "p is not given",
          lambda: posed(power_p(x) + x**2, EXPONENT)),
+    Pair("identity/cube-root-of-a-cube", lambda: Identity((x**3) ** Fraction(1, 3), 2 * x), "x = 1",
+         lambda: Identity((x**3) ** Fraction(1, 3), x)),
+    Pair("implication/cube-root-that-is-not-negative", lambda: rooted(Fraction(1, 3)), "x = -8, y = -2", lambda: rooted(Fraction(1, 2))),
+    Pair("identity/row-that-is-turned-twice", lambda: Identity(u.T.T, 2 * u), "u = 1", lambda: Identity((u.T @ m).T, m.T @ u)),
+    Pair("identity/number-times-a-column", lambda: Identity(u @ (u.T @ v), v * squared_norm(u)), "u = (1, 0), v = (1, 1)",
+         lambda: Identity(u @ (u.T @ v), (u @ u.T) @ v)),
+    Pair("identity/softmax-of-a-vector", lambda: Identity(row_softmax(u), u), "u = 0",
+         lambda: Identity(row_softmax(u), stack(i, softmax(i, u[i])))),
+    Pair("identity/diagonal-of-a-column", lambda: Identity(diag(u.T.T), 2 * diag(u)), "u = 1", lambda: Identity(diag(u.T.T), diag(u))),
+    Pair("identity/product-that-reads-as-one-of-matrices", lambda: Identity(u.T * u, sum_over(i, u[i])), "u = 2", lambda: Identity(u.T * u, squared_norm(u))),
+    Pair("identity/trace-of-a-number", lambda: Identity(trace(u.T @ m @ u), trace(m)), "u = 0", lambda: Identity(trace(u.T @ m @ u), u.T @ m @ u)),
+    Pair("identity/one-by-one", lambda: Identity(COLUMN.T @ COLUMN * u, u), "u = 1, c = 2", lambda: Identity(COLUMN.T @ COLUMN * u, squared_norm(COLUMN) * u)),
+    Pair("identity/exponent-that-is-not-written", lambda: Identity(power_p(x, 1), power_p(x)), "p = 1, x = 2: 4 and 2",
+         lambda: Identity(power_p(x, 1), x * power_p(x))),
     Pair("well-posed/exponent-inside-a-gradient", lambda: posed(grad(power_p(y) + x**2 * y, Y), Y), "p is not given",
          lambda: posed(grad(y**3 + x**2 * y, Y), Y)),
     Pair("rule/value-that-is-no-number", lambda: Rule((), Fact("f", x, ">"), Point((), ((X, float("nan")),))), "nothing is offered",
@@ -195,6 +238,8 @@ PAIRS = [
          lambda: Identity(size("n") / size("n"), as_term(1))),
     Pair("identity/a-sum-of-no-summands", lambda: Identity(NO_SUM / NO_SUM, as_term(1)), "n = 1: 0/0",
          lambda: Identity((1 + NO_SUM) / (1 + NO_SUM), as_term(1))),
+    Pair("implication/what-is-said-of-no-entry", lambda: squeezed(t[FEWER]), "n = 1, x = -1: there is no entry", lambda: squeezed(u[i])),
+    Pair("follows/what-is-said-of-no-entry", lambda: between(T, t[FEWER]), "n = 1: there is no entry", lambda: between(U, u[i])),
     Pair("identity/nonzero-exponent-that-occurs-nowhere", lambda: Identity(x * y, x * a, nonzero=(EXPONENT,)), "x = y = 1, a = 0",
          lambda: Identity(x * y, y * x, nonzero=(EXPONENT,))),
     Pair("identity/nonzero-in-a-link-alone",

@@ -58,6 +58,7 @@ slope = grad(y + apply("log", c), Y)  # 1, where c > 0
 POINTS, GAMMA = Tensor("p", ("N", "d"), "P", "p_{%1}", "p_{%1}(%2)"), Tensor("gam")
 points, gamma = as_term(POINTS), as_term(GAMMA)
 r, s, t, coordinate = Index("i", "N"), Index("j", "N"), Index("m", "N"), Index("a", "d")
+FRESH = i.fresh()
 rest, r_m = trace(a) + sum_over(i, v[i]) + y + apply("f", y), Index("i", "m")
 RAY = Ray(Tensor("t"), ((X, (), as_term(Tensor("t"))),), one)
 RES, D = Tensor("R"), Tensor("D")
@@ -151,6 +152,8 @@ PAIRS = [
          lambda: Identity(sum_over(i, v[j]), size("n") * v[j])),
     Pair("identity/an-index-of-the-engine", lambda: Identity(sum_over(j, v[j] * v[Index("?5", "n")]), v[Index("?5", "n")] * sum_over(j, v[j])),
          "its own names", lambda: Identity(sum_over(j, v[j] * v[k]), v[k] * sum_over(j, v[j]))),
+    Pair("identity/a-fresh-index-printed-as-another", lambda: Identity(sum_over(FRESH, v[FRESH] * w[i]), sum_over(j, v[j]) * w[i]), "n = 2: 2 v_i w_i",
+         lambda: Identity(sum_over(k, v[k] * w[i]), sum_over(j, v[j]) * w[i])),
     Pair("differs/a-size-of-another-written-out", lambda: Differs(sum_over(Index("i", "n-1"), one) + 1, sum_over(i, one)), "n - 1 + 1 = n",
          lambda: Differs(sum_over(Index("i", "n-1"), one), sum_over(i, one))),
     Pair("differs/twice-a-size", lambda: Differs(trace(eye("2n")), 2 * trace(eye("n"))), "2n = 2n", lambda: Differs(trace(eye("2n")), trace(eye("n")))),

@@ -24,7 +24,7 @@ from checks.kinds.programs import Dual, WellPosed
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded, Ray
 from checks.run.repair import repair_of
-from checks.statement import Fact, Identity, Statement, tensors_of
+from checks.statement import Definition, Fact, Identity, Statement, tensors_of
 from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
@@ -175,6 +175,7 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
         SQUARED,
         Follows(IF_ZERO, SQUARE * y, SUM * y, (SQUARE - SUM) * as_term(R), ZERO),
     ),
+    "the name of something else": (Identity(B, x * y), Definition(B, as_term(S))),
     "a side and nothing": (SQUARED, Follows(IF_ZERO, SQUARE, SQUARE + y, -as_term(R), ZERO)),
 }
 OFFERED: dict[str, tuple[Statement, Statement]] = {
@@ -221,6 +222,7 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
             (("h", as_term(1)), ("g", as_term(1))),
         ),
     ),
+    "the name of a sum": (Identity(B, x * y), Definition(B, x + y)),
     "where one is zero": (SQUARED, Follows(IF_ZERO, SQUARE, SUM, 2 * x * as_term(R), ZERO)),
     "what follows where the sum is one": (
         Identity((x + y) ** 2, x + y),

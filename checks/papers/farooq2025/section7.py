@@ -76,7 +76,7 @@ STACKED: tuple[tuple[Term, str, str], ...] = ((Q, "q", DK), (K, "k", DK), (V, "v
 def _blocks(letter: str, width: str) -> Term:
     """The transpose of n rows side by side."""
     latex = rf"[{letter}_1^\top\,{letter}_2^\top \ldots {letter}_n^\top]"
-    return as_term(Tensor(f"rows {letter}", ("1", f"{N} {width}"), latex)).T
+    return as_term(Tensor(letter, ("1", f"{N} {width}"), latex)).T
 
 
 def _columns(whole: Term, letter: str, width: str) -> Definition:

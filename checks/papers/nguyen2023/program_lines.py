@@ -16,6 +16,7 @@ from checks.kinds.programs import Convex, WellPosed
 from checks.statement import All, Given, Identity, tensors_of
 from derivations.calculus.gradients import grad, zeros
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.losses import losses
 from derivations.calculus.program import Dual, Program, Raw
 from derivations.calculus.term import Term, as_term, squared_norm, sum_over
 from derivations.theories.svr import regression as svr
@@ -99,7 +100,9 @@ class ProgramLines:
             - sum_over(j, d, alpha[j, d] * sum(fit, eps + xi[j, d] - y[j, d]))
             - sum_over(j, d, alpha_t[j, d] * reduce(sub, fit, eps + xi_t[j, d] + y[j, d]))
         )
-        derived, reason = Raw((), self.dual(a).lagrangian.entry()), "the Lagrangian formed by the dualiser"
+        derived, reason = self.dual(a).lagrangian, "the Lagrangian formed by the dualiser"
+        if penalty is not None or not any(losses(derived)):  # the normal form hides where one is infinite
+            derived = Raw((), derived.entry())
         return Identity(printed, derived, nonzero=(self.h,), reason=reason + of)
 
     def derivative(self, a: SvrAssumptions) -> Identity:

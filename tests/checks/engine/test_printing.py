@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import pytest
 
 from checks.audit import current
+from checks.engine.judge import judge
 from checks.engine.printing import conditions_latex, part_latex
 from checks.run.readings import printed
-from checks.statement import Identity
+from checks.statement import Identity, Malformed
 from derivations.calculus.gradients import grad, power_p
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, sum_over
 from derivations.calculus.unicode import unicode_math, with_letters
 
@@ -53,6 +56,17 @@ def test_no_command_of_a_printed_formula_is_left_as_a_word() -> None:
 def test_only_the_names_of_letters_and_signs_change_in_words() -> None:
     said = r"D_\phi = 1, N = 2;  V = [(1, 0)]: \mu differs from \nosuchname"
     assert with_letters(said) == r"D_φ = 1, N = 2;  V = [(1, 0)]: μ differs from \nosuchname"
+
+
+def test_a_derived_formula_is_not_printed_without_what_it_asks_for() -> None:
+    """y x/x is printed y, and so y = y was refuted, at x = 0."""
+    x, y = Tensor("x"), Tensor("y")
+    for expr in (y.scalar * x.scalar / x.scalar, y.scalar + 0 * x.scalar ** Fraction(1, 2)):
+        with pytest.raises(Malformed, match="not defined everywhere"):
+            judge(Identity(Raw((), expr), as_term(y)))
+    assert judge(Identity(Raw((), y.scalar * x.scalar / x.scalar), as_term(y), nonzero=(x,))).proved
+    seen = Identity(Raw((), y.scalar / x.scalar + 1), (as_term(y) + as_term(x)) / as_term(x))
+    assert judge(seen).counterexample == "x = 0: the denominator is 0"
 
 
 def test_a_condition_is_said_at_the_letters_of_the_statement() -> None:
