@@ -223,12 +223,12 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
             return True
         if nf.equal(one, two) or nf.equal(fn.by_exponentials(one), fn.by_exponentials(two)):
             return True
-        return maxima.occur(one, two) and not _apart(one, two) and cases.equal(one, two)
+        return maxima.occur(one, two) and not _differ(one, two) and cases.equal(one, two)
     except ZeroDivisionError:  # one of them divides by what is identically zero
         return False
 
 
-def _apart(one: ix.Expr, two: ix.Expr) -> bool:
+def _differ(one: ix.Expr, two: ix.Expr) -> bool:
     """Whether two expressions differ at one of a few points, which is seen sooner than that they agree."""
     drawn = exact_instances([one, two], (), 0, 1, small=True)
     return any(instance.same(one, two, at) is False for instance, points in drawn for at in points[:2])
