@@ -123,6 +123,22 @@ claim(
 )
 
 
+def _shorter_than_lra(name: str) -> Figure:
+    return compare(f"shortest length of LRA against {name}", Fraction(min(LRA_LENGTHS)), ">", LENGTH[name])
+
+
+claim(
+    "chen2023/prose-lra-longer-than-uea",
+    "Section 5, LRA",
+    "LRA's sequences are longer than those of UEA",
+    words="The sequences of LRA are said to be longer than those of the UEA benchmark in Table 2.",
+    literal=text(*map(_shorter_than_lra, UEA)),
+    corrected=text(*(_shorter_than_lra(name) for name in UEA if LENGTH[name] < min(LRA_LENGTHS))),
+    correction_words="But for Ethanol and SCP2, which are longer than Image and Pathfinder.",
+    where=f"'2K', '4K' and '1K' are read as {2048:,}, {4096:,} and {1024:,}.",
+)
+
+
 def _more(model: str, what: str) -> Figure:
     """The mean of the ratios to Trans. on LRA against the ratio on UEA."""
     columns, at = (slice(0, 5), 10) if what == "time" else (slice(5, 10), 11)

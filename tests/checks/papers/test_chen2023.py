@@ -48,7 +48,7 @@ EXPECTED = {
     "prose-lambda-corresponds prose-block-form prose-dual-problem prose-s-range prose-fx-shape "
     "prose-causal-data-dependent prose-primalformer-73.1 prose-kernel-without-fx prose-maximal-directions "
     "prose-n-much-less-than-N prose-uea-lra-longer prose-longer-more-efficient prose-efficiency-gain-tables "
-    "prose-gain-with-length",
+    "prose-gain-with-length prose-lra-longer-than-uea",
     "refuted": "prose-zero-objective-satisfies-kkt prose-low-rank-promoted prose-jl-subsample "
     "prose-lambda-automatic",
     "definition": "eq1 eq3 eq9 eq10 eq16 alg1 fig3 prose-heads-mean",
