@@ -342,6 +342,23 @@ def test_extract_changes_its_name_with_its_content_only(ledger, records):
     assert name(records) == name(other) != name(named)
 
 
+def test_the_figure_of_softmax_attention_shows_what_was_compared_with_torch_alone(tmp_path, monkeypatch):
+    """The claim's other tensor checks compare the definition and the derived expansion."""
+    plots = pytest.importorskip("matplotlib.pyplot")
+    plots.switch_backend("agg")
+    text = (ROOT / "book/chapters/nguyen2023/01-softmax-attention.md").read_text()
+    (cell,) = re.findall(r"```\{code-cell\}.*?\n---\n.*?\n---\n(.*?)\n```", text, re.DOTALL)
+    about = {"leg": "tensor", "tokens": 1024, "bound": 2.0, "dtype": "float64"}
+    found = {"(2)": 1.0, "derived expansion": 0.5, "scaled_dot_product_attention": 0.25}
+    pieces = [{**about, "detail": detail, "error": error} for detail, error in found.items()]
+    pieces += [{"leg": "tensor", "detail": "scaled_dot_product_attention", "error": None}]  # not run
+    ledger = write_ledger(tmp_path / "ledger.json", [{"id": "nguyen2023/thm1", "evidence": pieces}])
+    monkeypatch.setattr(plots, "show", lambda: None)
+    exec(cell.replace("@LEDGER@", str(ledger)).replace("%config", "# "), {})
+    assert [list(line.get_ydata()) for line in plots.gca().lines] == [[0.25], [2.0]]
+    plots.close("all")
+
+
 def test_a_cell_that_imports_a_file_changes_with_it():
     assert chapters.source_digest("book/chapters.py", "page") != chapters.source_digest(
         "book/build.py", "page"

@@ -218,5 +218,5 @@ claim(
     where=WHERE
     + r" $\boldsymbol{v}_j$: the values of (36), any vectors of width $D_v$. The left sides are not "
     r"printed: (36) with the features (28) and their kernel sum as $h$, by entries.",
-    notes="Only in cross-attention can one projection act as two: see nguyen2023/eq36.",
+    notes="When one projection can act as two stands under nguyen2023/eq36.",
 )
