@@ -213,7 +213,7 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
 
 
 def _apart(one: ix.Expr, two: ix.Expr) -> bool:
-    """Whether two expressions differ at one of a few points, which is seen sooner than that they are equal."""
+    """Whether two expressions differ at one of a few points: seen sooner than that they are equal."""
     drawn = exact_instances([one, two], (), 0, 1, small=True)
     return any(instance.same(one, two, at) is False for instance, points in drawn for at in points[:2])
 
