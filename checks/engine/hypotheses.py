@@ -16,6 +16,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.naming import may_vanish
 from derivations.calculus.printing import form_latex
 from derivations.calculus.unicode import unicode_math
 
@@ -179,11 +180,18 @@ def violation(
 
 
 def facts_of(hypotheses: Iterable[Any]) -> sg.Facts:
-    """Hypotheses about one number each, and that they are defined, as facts about signs."""
+    """Hypotheses about one number each, and that they are defined, as facts about signs: for no values of
+    an index a hypothesis says nothing of what does not have it.
+    """
     known = {"=": sg.ZERO, ">=": fn.NONNEGATIVE, ">": fn.POSITIVE}
-    facts = [h for h in hypotheses if isinstance(h, Fact)]
-    forms = {nf.normal(d.base): d.signs for h in facts for d in sg.demands(h.term.entry())}
-    for h in facts:
-        form = nf.normal(h.term.entry())
-        forms[form] = forms.get(form, fn.ANY) & known.get(h.relation, fn.ANY)
+    forms: dict[nf.Form, sg.Signs] = {}
+    for h in (h for h in hypotheses if isinstance(h, Fact)):
+        expr = h.term.entry()
+        few = frozenset(i for i in ix.free_indices(expr) if may_vanish(i.dim))
+        said = [(d.base, d.signs) for d in sg.granted(expr, few)]
+        if sg.is_about(expr, few):
+            said.append((expr, known.get(h.relation, fn.ANY)))
+        for base, signs in said:
+            form = nf.normal(base)
+            forms[form] = forms.get(form, fn.ANY) & signs
     return sg.Facts(forms=forms)

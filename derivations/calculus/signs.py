@@ -389,16 +389,38 @@ class Demand:
 def demands(expr: ix.Expr) -> Iterator[Demand]:
     """What denominators, roots, logarithms and derivatives at kinks ask for, the inner ones as well."""
     for node in ix.walk(expr):
-        needed: Signs = ANY
-        base = expr
-        match node:
-            case ix.Pow(base, exponent):
-                needed = NONNEGATIVE if exponent.denominator > 1 else ANY
-                needed = needed - ZERO if exponent < 0 else needed
-            case ix.Call(function, base, order):
-                needed = domain_of(function, order)
-        if needed != ANY:
-            yield Demand(base, needed, needed == NONZERO and isinstance(node, ix.Call))
+        yield from _own_demand(node)
+
+
+def _own_demand(node: ix.Expr) -> Iterator[Demand]:
+    needed: Signs = ANY
+    base = node
+    match node:
+        case ix.Pow(base, exponent):
+            needed = NONNEGATIVE if exponent.denominator > 1 else ANY
+            needed = needed - ZERO if exponent < 0 else needed
+        case ix.Call(function, base, order):
+            needed = domain_of(function, order)
+    if needed != ANY:
+        yield Demand(base, needed, needed == NONZERO and isinstance(node, ix.Call))
+
+
+def granted(expr: ix.Expr, few: frozenset[ix.Index]) -> Iterator[Demand]:
+    """What holds where an expression is defined for all values of the indices ``few``, which may have none: a
+    sum without summands asks for nothing, so of these and of its own indices what is asked for must be about.
+    """
+    if isinstance(expr, ix.Sum) and may_vanish(expr.index.dim):
+        few = few | {expr.index}
+    yield from (d for d in _own_demand(expr) if is_about(d.base, few))
+    for part in ix.children(expr):
+        yield from granted(part, few)
+
+
+def is_about(expr: ix.Expr, indices: frozenset[ix.Index]) -> bool:
+    """Whether what has the sign of an expression has all the indices as well."""
+    if not indices:
+        return True
+    return indices <= {ix.Index(str(t.name), t.dim) for t in nf.free_tokens(nf.primitive(nf.normal(expr)))}
 
 
 def interior(expr: ix.Expr) -> Iterator[Demand]:
