@@ -25,6 +25,10 @@ ZERO: Signs = frozenset((0,))
 NONZERO: Signs = frozenset((-1, 1))
 _MOST = 200
 """Lower forms that are tried."""
+_LINES = 60
+"""Lines below exponentials and logarithms that are tried: each is multiplied out."""
+_KEPT = 5_000
+"""Forms of which it is kept what lower ones say."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Facts:
     tensors: dict[ix.Tensor, Signs] = field(default_factory=dict)
     forms: dict[nf.Form, Signs] = field(default_factory=dict)
     literally: bool = False
+    lower: dict[nf.Form, Signs] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What lower forms were found to say of a form: asked again for every logarithm of it."""
 
     def of(self, expr: ix.Expr) -> Signs:
         """What is said of an expression as a whole, or of its negative."""
@@ -194,10 +200,15 @@ def _of_form(form: nf.Form, facts: Facts) -> Signs:
     what is not negative is at least each of its summands.
     """
     total = _added(form, facts)
-    if total == ANY and not facts.literally:
+    if total != ANY or facts.literally:
+        return total
+    if form not in facts.lower:
         above = _of_lower(form, facts)
-        return above if above != ANY else frozenset(-s for s in _of_lower(nf.scale(form, -1), facts))
-    return total
+        own = above if above != ANY else frozenset(-s for s in _of_lower(nf.scale(form, -1), facts))
+        if len(facts.lower) >= _KEPT:
+            facts.lower.clear()
+        facts.lower[form] = own
+    return facts.lower[form]
 
 
 def _added(form: nf.Form, facts: Facts) -> Signs:
@@ -220,12 +231,15 @@ def _of_lower(form: nf.Form, facts: Facts) -> Signs:
     """The signs of a form that a lower one, step by step of fewer terms, shows not to be negative, or to be
     positive; few are tried.
     """
-    todo, seen = [form], {form}
+    todo, seen, few = [form], {form}, iter(range(_LINES))
     while todo:
         own = todo.pop()
-        for lower in chain(_lowered(own, facts), _tangents(own, facts)):
-            if len(lower) >= len(own) or lower in seen or len(seen) >= _MOST:
+        lines = (line for _, line in zip(few, _tangents(own, facts), strict=False))
+        for lower in chain(_lowered(own, facts), lines):
+            if len(lower) >= len(own) or lower in seen:
                 continue
+            if len(seen) >= _MOST:
+                return ANY
             known = _added(lower, facts)
             if known <= NONNEGATIVE:
                 return POSITIVE if known <= POSITIVE else NONNEGATIVE

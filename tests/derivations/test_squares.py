@@ -11,6 +11,7 @@ import pytest
 
 from derivations.calculus import cases, squares
 from derivations.calculus import normal as nf
+from derivations.calculus import signs as module
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.signs import NONE, Facts, nonnegative, signs
 from derivations.calculus.squares import completed
@@ -111,3 +112,13 @@ def test_squares_of_many_letters_are_not_taken_in_all_orders(monkeypatch) -> Non
     many = reduce(add, (as_term(Tensor(f"x_{n}")) ** 2 for n in range(12)))
     assert completed((many - y**3).entry(), NONE) is None
     assert 0 < len(asked) < 1_000
+
+
+def test_few_lines_below_exponentials_are_tried(monkeypatch) -> None:
+    """What is asked of a logarithm is found once, and what is multiplied out for nothing is little."""
+    tried = []
+    line = module._with_factor
+    monkeypatch.setattr(module, "_with_factor", lambda *of: tried.append(of) or line(*of))
+    part = s * (exp(z + log(t)) - 1 - z - log(t)) + u * (exp(x - log(t)) - 1 - x + log(t))
+    assert signs((part * (1 + x**2) - y).entry(), Facts()) == {-1, 0, 1}
+    assert 0 < len(tried) < 200
