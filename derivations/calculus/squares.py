@@ -24,7 +24,7 @@ _LARGEST = 24
 """Terms of a form that is looked at."""
 _DEEPEST = 4
 """Squares that are completed one after another."""
-_MOST = 60
+_MOST = 20
 """Forms that are looked at: the squares of n letters can be taken in n! orders."""
 
 

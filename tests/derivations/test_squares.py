@@ -111,7 +111,7 @@ def test_squares_of_many_letters_are_not_taken_in_all_orders(monkeypatch) -> Non
     monkeypatch.setattr(squares, "signs", lambda expr, facts: asked.append(expr) or signs(expr, facts))
     many = reduce(add, (as_term(Tensor(f"x_{n}")) ** 2 for n in range(12)))
     assert completed((many - y**3).entry(), NONE) is None
-    assert 0 < len(asked) < 1_000
+    assert 0 < len(asked) < 300
 
 
 def test_few_lines_below_exponentials_are_tried(monkeypatch) -> None:
