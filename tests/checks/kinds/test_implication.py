@@ -8,7 +8,7 @@ import pytest
 
 from checks.engine.finding import Finding
 from checks.engine.judge import judge
-from checks.kernel.implications import implication
+from checks.kernel.implications import implication, implication_defined
 from checks.kernel.trees import NotCovered
 from checks.kinds.implication import Implication, Use
 from checks.statement import Fact, Malformed
@@ -102,8 +102,17 @@ def test_points_that_break_a_hypothesis_at_another_index_are_none() -> None:
 
 def test_what_is_summed_is_not_covered_by_the_kernel() -> None:
     summed = Implication((NONNEGATIVE,), Fact("sum", sum_over(j, a[j]), ">="), (Use("a", one, over=(k,)),))
-    with pytest.raises(NotCovered):
+    with pytest.raises(NotCovered, match="summed"):
         implication("sum", summed)
+    positive, weight = Fact("a", a[k], ">"), Fact("b", b[i], ">=")
+    entries = Implication((positive, weight), Fact("c", b[i] / a[i], ">="), (("b", 1 / a[i]),))
+    assert judge(entries).proved
+    for theorem in (implication, implication_defined):  # a_k > 0 says nothing of a_i there
+        with pytest.raises(NotCovered, match="one entry, for all"):
+            theorem("entries", entries)
+    few = Fact("few", x + SHORT[n], ">"), Fact("less", -SHORT[n], ">")
+    with pytest.raises(NotCovered, match="may have none"):
+        implication("few", Implication(few, Fact("c", x, ">"), (("few", one), ("less", one))))
 
 
 n, o = (Index(letter, "N-1") for letter in "no")
