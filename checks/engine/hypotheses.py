@@ -191,12 +191,18 @@ def of_none(expressions: Iterable[ix.Expr], shared: set[Index]) -> str:
 
 
 def facts_of(hypotheses: Iterable[Any]) -> sg.Facts:
-    """Hypotheses about one number each, and that they are defined, as facts about signs."""
+    """Hypotheses about one number each, and that they are defined, as facts about signs: for no values of
+    an index a hypothesis says nothing of what does not have it.
+    """
     known = {"=": sg.ZERO, ">=": fn.NONNEGATIVE, ">": fn.POSITIVE}
-    facts = [h for h in hypotheses if isinstance(h, Fact)]
-    asked = (d for h in facts for d in sg.demands(h.term.entry()) if not d.odd)
-    forms = {nf.normal(d.base): d.signs for d in asked}
-    for h in facts:
-        form = nf.normal(h.term.entry())
-        forms[form] = forms.get(form, fn.ANY) & known.get(h.relation, fn.ANY)
+    forms: dict[nf.Form, sg.Signs] = {}
+    for h in (h for h in hypotheses if isinstance(h, Fact)):
+        expr = h.term.entry()
+        few = frozenset(i for i in ix.free_indices(expr) if may_vanish(i.dim))
+        said = [(d.base, d.signs) for d in sg.granted(expr, few) if not d.odd]
+        if sg.is_about(expr, few):
+            said.append((expr, known.get(h.relation, fn.ANY)))
+        for base, signs in said:
+            form = nf.normal(base)
+            forms[form] = forms.get(form, fn.ANY) & signs
     return sg.Facts(forms=forms)

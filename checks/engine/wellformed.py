@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
-from itertools import pairwise, product
+from itertools import pairwise, permutations, product
 from typing import Any
 
 import sympy as sp
@@ -122,6 +122,7 @@ def _symbols(statement: Any) -> None:
         if names & set(re.findall(r"_\{?(\w)\}?$", scalar)):
             raise Malformed(f"{scalar} is a symbol, and is printed as an entry is")
     written = {i for t in terms for i in _indices(t.data)}  # a sum of what lacks its index is no sum below
+    written |= set(_indices(getattr(statement, "multipliers", ())))
     inside = {i for t in terms for expr in entries(t) for i in _bound_and_free(expr)}
     named = {str(t.data) for t in terms if isinstance(t, Named)}
     symbols = {t.symbol for t in tensors_of(statement)}
@@ -480,12 +481,26 @@ def _inner_shapes(statement: Any) -> None:
             raise Malformed("the terms of the chain have different shapes")
     conclusion = getattr(statement, "conclusion", None)
     if isinstance(conclusion, Fact):
-        for fact in statement.hypotheses:
-            if fact.relation == conclusion.relation and nf.equal(fact.term.entry(), conclusion.term.entry()):
+        own = conclusion.term.entry()
+        shared = ix.free_indices(own)
+        for fact in (f for f in statement.hypotheses if f.relation == conclusion.relation):
+            if any(nf.equal(expr, own) for expr in in_other_letters(fact.term.entry(), shared, shared)):
                 raise Malformed(f"the hypothesis {fact.name} is the conclusion")
     for term in terms_of(statement):
         for derived in _derived(term):
             derived.shape()
+
+
+def in_other_letters(expr: ix.Expr, kept: set[Index], others: set[Index]) -> Iterator[ix.Expr]:
+    """An expression, and it with some of the ``others`` in place of all its indices but those ``kept``, for
+    all values of which it is said.
+    """
+    yield expr
+    free = ix.free_indices(expr)
+    loose = sorted(free - kept, key=lambda i: i.name)
+    for chosen in permutations(sorted(others - free, key=lambda i: i.name), len(loose)) if loose else ():
+        if all(i.dim == j.dim for i, j in zip(loose, chosen, strict=True)):
+            yield ix.rename(expr, dict(zip(loose, chosen, strict=True)))
 
 
 def _pieces(item: Any) -> Iterator[Given | Fact | Link]:

@@ -19,6 +19,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.naming import may_vanish
 
 
 def implication(name: str, s: Implication) -> Theorem:
@@ -30,6 +31,9 @@ def implication(name: str, s: Implication) -> Theorem:
         raise NotCovered("a certificate with a rest")
     if any(u.at or u.over for u in s.uses()):
         raise NotCovered("a hypothesis at another index, or summed")
+    shared = ix.free_indices(s.conclusion.term.entry())
+    if any(may_vanish(i.dim) for h in s.hypotheses for i in ix.free_indices(h.term.entry()) - shared):
+        raise NotCovered("a hypothesis for all values of an index that may have none")
     facts = {h.name: h for h in s.hypotheses}
     factor: ix.Expr = ix.Num(Fraction(1))
     if s.factor:
@@ -43,7 +47,7 @@ def implication(name: str, s: Implication) -> Theorem:
     strict, known = s.conclusion.relation == ">", facts_of(s.hypotheses)
     for wanted in (NONNEGATIVE, POSITIVE):
         for m in (m for h, m in multipliers if h.relation != "="):
-            require_any_sign(m, wanted, known)
+            _require_sign(m, wanted, s)
     exprs = (left, right, *(h.term.entry() for h in s.hypotheses))
     context = Context(exprs)
     lines = [f"Theorem {name} :", *context.header()]
@@ -78,6 +82,14 @@ def implication(name: str, s: Implication) -> Theorem:
     return Theorem(name, "\n".join(lines), "\n".join([*proof, "Qed."]))
 
 
+def _require_sign(expr: ix.Expr, wanted: sg.Signs, s: Implication) -> None:
+    """Raise NotCovered for a sign that the checker does not see, as it takes each hypothesis at one index."""
+    known = facts_of(s.hypotheses)
+    if sg.signs(expr, s.facts()) <= wanted and not sg.signs(expr, known) <= wanted:
+        raise NotCovered("a hypothesis about one entry, for all of them")
+    require_any_sign(expr, wanted, known)
+
+
 def implication_defined(name: str, s: Implication) -> list[Theorem]:
     """The theorem that the conclusion and the multipliers are defined where the hypotheses are and hold, if
     anything need be shown.
@@ -94,7 +106,7 @@ def implication_defined(name: str, s: Implication) -> list[Theorem]:
     if not asked:
         return []
     for demand in asked:
-        require_any_sign(demand.base, demand.signs, facts_of(s.hypotheses))
+        _require_sign(demand.base, demand.signs, s)
     hypotheses = tuple(h.term.entry() for h in s.hypotheses)
     context = Context((*hypotheses, *(d.base for d in (*stated, *asked))))
     lines = [f"Theorem {name}_defined :", *context.header()]

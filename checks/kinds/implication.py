@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from checks.engine.domain import hidden_demands
 from checks.engine.finding import Finding
-from checks.engine.hypotheses import facts_of, of_none
+from checks.engine.hypotheses import facts_of
 from checks.engine.instances import (
     Instance,
     assigned,
@@ -63,13 +63,28 @@ class Use(NamedTuple):
         return total
 
     def latex(self, hypothesis: Fact) -> str:
-        """The same as printed."""
+        """The same as printed; in normal form where a letter would be read as that of a sum inside."""
+        inside = {n.index for e in self._parts(hypothesis) for n in ix.walk(e) if isinstance(n, ix.Sum)}
+        if _letters(inside) & _letters(self.indices(hypothesis)):
+            return Raw((), self.summed(hypothesis)).wrapped(1)
         sums = "".join(rf"\sum_{{{i.latex.strip()}=1}}^{{{i.dim}}} " for i in self.over)
         put = ", ".join(f"{i.latex.strip()} = {j.latex.strip()}" for i, j in self.at)
         if self.multiplier.latex() == "1" and not put:
             return sums + hypothesis.term.wrapped(2)
         fact = rf"\left({hypothesis.term.latex()}\right)" + (rf"\Big|_{{{put}}}" if put else "")
         return sums + (fact if self.multiplier.latex() == "1" else rf"{self.multiplier.wrapped(2)}\,{fact}")
+
+    def indices(self, hypothesis: Fact) -> set[Index]:
+        """The indices that are written in it, but for those of sums inside."""
+        free = set().union(*map(ix.free_indices, self._parts(hypothesis)))
+        return free | {j for _, j in self.at} | set(self.over)
+
+    def _parts(self, hypothesis: Fact) -> tuple[ix.Expr, ix.Expr]:
+        return self.multiplier.entry(), hypothesis.term.entry()
+
+
+def _letters(indices: set[Index]) -> set[str]:
+    return {i.latex.strip() for i in indices}
 
 
 @dataclass(frozen=True)
@@ -137,6 +152,8 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     if any(f.relation not in _RELATIONS for f in everything):
         not_zero = 'that u is not 0 is Fact("u", u**2, ">")'
         raise Malformed(f"a relation of an implication is one of {', '.join(_RELATIONS)}; {not_zero}")
+    if not all(map(_is_use, statement.multipliers)):
+        raise Malformed("a certificate is made of pairs (name, multiplier), a formula, or of Use(...)")
     if any(u.multiplier.shape() for u in statement.uses()) or (
         statement.rest is not None and statement.rest.shape()
     ):
@@ -198,6 +215,16 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     return finding
 
 
+def _is_use(said: Any) -> bool:
+    if not isinstance(said, tuple) or not 2 <= len(said) <= 4:
+        return False
+    name, multiplier, at, over = Use(*said)
+    indices = isinstance(over, tuple) and all(isinstance(i, Index) for i in over)
+    pairs = isinstance(at, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in at)
+    named = isinstance(name, str) and isinstance(multiplier, Term)
+    return named and indices and pairs and all(isinstance(i, Index) for pair in at for i in pair)
+
+
 def _check_uses(statement: Implication) -> None:
     """Raise Malformed where a hypothesis is used at other indices or summed although it is not for all."""
     named, shared = {h.name: h for h in statement.hypotheses}, _shared(statement)
@@ -212,8 +239,15 @@ def _check_uses(statement: Implication) -> None:
             raise Malformed(f"{use.name} is used with an index twice")
         if any(i.dim != j.dim for i, j in use.at):
             raise Malformed(f"{use.name} is used at an index of another range")
-        if use.name in named and not {i for i, _ in use.at} <= ix.free_indices(named[use.name].term.entry()):
+        if use.name not in named:
+            continue
+        if not {i for i, _ in use.at} <= ix.free_indices(named[use.name].term.entry()):
             raise Malformed(f"{use.name} is used at an index in place of one that it does not have")
+        indices = use.indices(named[use.name])
+        if len({i.name for i in indices}) < len(indices):
+            raise Malformed(f"an index in the use of {use.name} runs over two ranges at once")
+        if both := _letters(indices) & {i.dim for i in indices}:
+            raise Malformed(f"{', '.join(sorted(both))} is a size and an index")
 
 
 def _shared(statement: Implication) -> set[Index]:
@@ -222,11 +256,24 @@ def _shared(statement: Implication) -> set[Index]:
 
 def _undefined(statement: Implication) -> str:
     """What of the conclusion is not shown to be defined where the hypotheses hold; "" if all of it is."""
-    facts = statement.facts()
-    stated = [d for h in statement.known() for d in sg.demands(h.term.entry())]
+    facts, stated = statement.facts(), _stated(statement)
     if not all(_met(d, stated, facts) for d in sg.demands(statement.conclusion.term.entry())):
         return "the conclusion is not shown to be defined wherever the hypotheses hold"
     return ""
+
+
+def _stated(statement: Implication, *others: Fact) -> list[sg.Demand]:
+    """What is assumed to be defined."""
+    shared = _shared(statement)
+    found: list[sg.Demand] = []
+    for expr in (f.term.entry() for f in (*statement.known(), *others)):
+        found += sg.granted(expr, frozenset(_few(expr) - shared))
+    return found
+
+
+def _few(expr: ix.Expr) -> set[Index]:
+    """The indices of an expression that may have no values."""
+    return {i for i in ix.free_indices(expr) if may_vanish(i.dim)}
 
 
 def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
@@ -304,10 +351,6 @@ def _allowed(sign: int, relation: str) -> bool:
 def certificate_error(statement: Implication) -> str:
     """Why the certificate does not prove the conclusion; "" if it does."""
     facts, known = {h.name: h for h in statement.hypotheses}, statement.facts()
-    used = [*(h.term for h in statement.hypotheses), *(u.multiplier for u in statement.uses())]
-    used += [] if statement.rest is None else [statement.rest]
-    if why := of_none((t.entry() for t in used), _shared(statement)):
-        return why
     factor: ix.Expr = ix.Num(Fraction(1))
     if statement.factor:
         if any(name not in facts for name, _ in statement.factor):
@@ -341,6 +384,9 @@ def certificate_error(statement: Implication) -> str:
         if not (visibly(statement.rest, CONVEX) or cases.nonnegative(statement.rest.entry(), known)):
             return "the rest is not shown to be nonnegative"
         right.append(statement.rest.entry())
+    if few := set().union(*map(_few, (factor, *right))) - _shared(statement):
+        names = ", ".join(sorted(f"{i.name} over {i.dim}" for i in few))
+        return f"nothing says that there is a value of {names}"
     sides = factor * conclusion.term.entry(), ix.Add(tuple(right))
     if not equal(*sides):
         return f"the certificate is not an identity: the sides differ by {difference(*sides)}"
@@ -356,9 +402,7 @@ def _defined_under(multiplier: ix.Expr, statement: Implication) -> bool:
     """Whether a multiplier is defined wherever the hypotheses hold and they and the conclusion are
     defined.
     """
-    facts = statement.facts()
-    everything = (*statement.known(), statement.conclusion)
-    stated = [d for f in everything for d in sg.demands(f.term.entry())]
+    facts, stated = statement.facts(), _stated(statement, statement.conclusion)
     return all(_met(d, stated, facts) for d in sg.demands(multiplier))
 
 

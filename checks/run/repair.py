@@ -14,6 +14,7 @@ import sympy as sp
 
 from checks.engine.judge import equal
 from checks.engine.notation import all_terms
+from checks.engine.wellformed import in_other_letters
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages, Column
 from checks.kinds.cost import Cost
@@ -193,7 +194,11 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     if isinstance(repair, Implication):
         if _vanish((repair.conclusion.term,), ()):
             return True  # 0 is what it is
-        factors = [u.multiplier for u in repair.uses()]
+        taken: dict[Any, Term] = {}  # a hypothesis that is used twice in one way is used once
+        for name, multiplier, at, over in repair.uses():
+            before = taken.get((name, at, over))
+            taken[name, at, over] = multiplier if before is None else before + multiplier
+        factors = list(taken.values())
         if len(factors) > 1 and not tensors_of(tuple(factors)) and not repair.factor:
             # the conclusion in pieces, which symbols of their own hold apart: a = z and z = b for a = b
             used = {f.term for f in repair.hypotheses if f.relation == "="}
@@ -259,7 +264,11 @@ def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
             term = h.term if isinstance(h, Fact) else h.lhs - h.rhs
             one, two = (general_entry(t, p.given) for t in (term, p.lhs - p.rhs))
             equation = not isinstance(h, Fact) or h.relation == "="
-            if equation and one is not None and two is not None and nf.ratio(nf.normal(one), nf.normal(two)):
+            if not equation or one is None or two is None:
+                continue
+            fixed = repair.conclusion.term.entry() if isinstance(repair, Implication) else one
+            ways = in_other_letters(one, ix.free_indices(fixed), ix.free_indices(two))
+            if any(nf.ratio(nf.normal(way), nf.normal(two)) for way in ways):
                 return True
     return False
 

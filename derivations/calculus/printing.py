@@ -10,6 +10,7 @@ from math import comb
 
 from derivations.calculus import index as ix
 from derivations.calculus.grouping import grouped
+from derivations.calculus.naming import is_atom, size_words
 from derivations.calculus.normal import Atom, Form, Mono, Token, mentions, normal
 
 _COMMANDS = {
@@ -205,8 +206,17 @@ def _raised(text: str, atom: Atom, exponent: Fraction) -> str:
         return text
     if exponent == Fraction(1, 2):
         return rf"\sqrt{{{text}}}"
-    bare = atom[0] in ("D", "N", "P") or (atom[0] == "T" and not atom[2] and "^" not in text)
+    bare = (
+        atom[0] in ("N", "P")
+        or (atom[0] == "D" and (is_atom(atom[1]) or _is_sum(atom[1])))
+        or (atom[0] == "T" and not atom[2] and "^" not in text)
+    )
     return rf"{{{text}}}^{{{exponent}}}" if bare else rf"\left({text}\right)^{{{exponent}}}"
+
+
+def _is_sum(size: str) -> bool:
+    """Whether the name of a size is written as a sum or a difference, as N - 1 is."""
+    return not {"+", "-"}.isdisjoint(size_words(size))
 
 
 def _atom_latex(atom: Atom, taken: frozenset[str], names: dict[Token, str]) -> str:
@@ -216,6 +226,8 @@ def _atom_latex(atom: Atom, taken: frozenset[str], names: dict[Token, str]) -> s
     match atom[0]:
         case "T":
             return _entry_latex(atom[1], [letter(t) for t in atom[2]])
+        case "D" if _is_sum(atom[1]):  # beside other factors
+            return rf"\left({atom[1]}\right)"
         case "D" | "N":
             return str(atom[1])
         case "delta":

@@ -25,6 +25,10 @@ ZERO: Signs = frozenset((0,))
 NONZERO: Signs = frozenset((-1, 1))
 _MOST = 200
 """Lower forms that are tried."""
+_LINES = 60
+"""Lines below exponentials and logarithms that are tried: each is multiplied out."""
+_KEPT = 5_000
+"""Forms of which it is kept what lower ones say."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Facts:
     tensors: dict[ix.Tensor, Signs] = field(default_factory=dict)
     forms: dict[nf.Form, Signs] = field(default_factory=dict)
     literally: bool = False
+    lower: dict[nf.Form, Signs] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What lower forms were found to say of a form: asked again for every logarithm of it."""
 
     def of(self, expr: ix.Expr) -> Signs:
         """What is said of an expression as a whole, or of its negative."""
@@ -195,10 +201,15 @@ def _of_form(form: nf.Form, facts: Facts) -> Signs:
     what is not negative is at least each of its summands.
     """
     total = _added(form, facts)
-    if total == ANY and not facts.literally:
+    if total != ANY or facts.literally:
+        return total
+    if form not in facts.lower:
         above = _of_lower(form, facts)
-        return above if above != ANY else frozenset(-s for s in _of_lower(nf.scale(form, -1), facts))
-    return total
+        own = above if above != ANY else frozenset(-s for s in _of_lower(nf.scale(form, -1), facts))
+        if len(facts.lower) >= _KEPT:
+            facts.lower.clear()
+        facts.lower[form] = own
+    return facts.lower[form]
 
 
 def _added(form: nf.Form, facts: Facts) -> Signs:
@@ -221,12 +232,15 @@ def _of_lower(form: nf.Form, facts: Facts) -> Signs:
     """The signs of a form that a lower one, step by step of fewer terms, shows not to be negative, or to be
     positive; few are tried.
     """
-    todo, seen = [form], {form}
+    todo, seen, few = [form], {form}, iter(range(_LINES))
     while todo:
         own = todo.pop()
-        for lower in chain(_lowered(own, facts), _tangents(own, facts)):
-            if len(lower) >= len(own) or lower in seen or len(seen) >= _MOST:
+        lines = (line for _, line in zip(few, _tangents(own, facts), strict=False))
+        for lower in chain(_lowered(own, facts), lines):
+            if len(lower) >= len(own) or lower in seen:
                 continue
+            if len(seen) >= _MOST:
+                return ANY
             known = _added(lower, facts)
             if known <= NONNEGATIVE:
                 return POSITIVE if known <= POSITIVE else NONNEGATIVE
@@ -391,17 +405,39 @@ class Demand:
 def demands(expr: ix.Expr) -> Iterator[Demand]:
     """What denominators, roots, logarithms and derivatives at kinks ask for, the inner ones as well."""
     for node in ix.walk(expr):
-        needed: Signs = ANY
-        base, odd = expr, False
-        match node:
-            case ix.Pow(base, exponent):
-                needed = NONNEGATIVE if exponent.denominator > 1 else ANY
-                needed = needed - ZERO if exponent < 0 else needed
-                odd = exponent.denominator % 2 == 1 < exponent.denominator
-            case ix.Call(function, base, order):
-                needed = domain_of(function, order)
-        if needed != ANY:
-            yield Demand(base, needed, needed == NONZERO and isinstance(node, ix.Call), odd)
+        yield from _own_demand(node)
+
+
+def _own_demand(node: ix.Expr) -> Iterator[Demand]:
+    needed: Signs = ANY
+    base, odd = node, False
+    match node:
+        case ix.Pow(base, exponent):
+            needed = NONNEGATIVE if exponent.denominator > 1 else ANY
+            needed = needed - ZERO if exponent < 0 else needed
+            odd = exponent.denominator % 2 == 1 < exponent.denominator
+        case ix.Call(function, base, order):
+            needed = domain_of(function, order)
+    if needed != ANY:
+        yield Demand(base, needed, needed == NONZERO and isinstance(node, ix.Call), odd)
+
+
+def granted(expr: ix.Expr, few: frozenset[ix.Index]) -> Iterator[Demand]:
+    """What holds where an expression is defined for all values of the indices ``few``, which may have none: a
+    sum without summands asks for nothing, so of these and of its own indices what is asked for must be about.
+    """
+    if isinstance(expr, ix.Sum) and may_vanish(expr.index.dim):
+        few = few | {expr.index}
+    yield from (d for d in _own_demand(expr) if is_about(d.base, few))
+    for part in ix.children(expr):
+        yield from granted(part, few)
+
+
+def is_about(expr: ix.Expr, indices: frozenset[ix.Index]) -> bool:
+    """Whether what has the sign of an expression has all the indices as well."""
+    if not indices:
+        return True
+    return indices <= {ix.Index(str(t.name), t.dim) for t in nf.free_tokens(nf.primitive(nf.normal(expr)))}
 
 
 def interior(expr: ix.Expr) -> Iterator[Demand]:

@@ -24,12 +24,15 @@ _LARGEST = 24
 """Terms of a form that is looked at."""
 _DEEPEST = 4
 """Squares that are completed one after another."""
+_MOST = 20
+"""Forms that are looked at: the squares of n letters can be taken in n! orders."""
 
 
 def completed(expr: ix.Expr, facts: Facts) -> Term | None:
     """The same number as squares and what is visibly >= 0, wherever it is defined; None if none is found."""
     form, denominators = clearing(nf.normal(expr), facts)
-    found = _completed(form, replace(facts, literally=True), _DEEPEST)  # quick, as it is asked many times
+    # literally, as it is asked many times
+    found = _completed(form, replace(facts, literally=True), _DEEPEST, set())
     if found is None:
         return None
     if denominators:
@@ -41,10 +44,14 @@ def _raw(form: nf.Form) -> Term:
     return Raw((), to_expr(form))
 
 
-def _completed(form: nf.Form, facts: Facts, deep: int) -> Term | None:
+def _completed(form: nf.Form, facts: Facts, deep: int, tried: set[tuple[int, nf.Form]]) -> Term | None:
+    """``tried``: what was looked at, with its depth: many orders of squares leave one form."""
+    if (deep, form) in tried or len(tried) >= _MOST or len(form) > _LARGEST:
+        return None
+    tried.add((deep, form))
     if signs(to_expr(form), facts) <= NONNEGATIVE:
         return _raw(form)
-    if not deep or len(form) > _LARGEST:
+    if not deep:
         return None
     for root, square, linear, rest in _quadratic(form):
         if not signs(to_expr(square), facts) <= POSITIVE:
@@ -56,7 +63,7 @@ def _completed(form: nf.Form, facts: Facts, deep: int) -> Term | None:
         else:  # 4 a (a v² + b v + r) = (2 a v + b)² + 4 a r - b²
             base = nf.add(nf.scale(nf.mul(square, root), 2), linear)
             left = nf.add(nf.scale(nf.mul(square, rest), 4), nf.scale(nf.mul(linear, linear), -1))
-        inner = _completed(left, facts, deep - 1)
+        inner = _completed(left, facts, deep - 1, tried)
         if inner is not None:
             whole = _raw(base) ** 2 if number in (None, 1) else number * _raw(base) ** 2
             whole = whole if left == nf.ZERO else whole + inner

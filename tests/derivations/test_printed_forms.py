@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivations.calculus.index import Index, Sum, Tensor
+from derivations.calculus.index import Dim, Index, Sum, Tensor
 from derivations.calculus.normal import normal
 from derivations.calculus.printing import WIDEST, form_latex, latex
 
@@ -26,3 +26,14 @@ def test_indices_within_a_power_that_stays_keep_their_names_apart():
     assert latex(left**9 * Sum(i, a[i])) == (
         r"\sum_{j=1}^{N} {\left(\left\|x_{i}\right\|^{2} + {a}_{i} + {b}_{i}\right)}^{9}\,{a}_{j}"
     )
+
+
+def test_a_size_that_is_a_difference_is_one_factor():
+    """N N-1 a would be read as N² - a."""
+    shown = latex(Dim("N") * Dim("N-1") * a[i])
+    assert shown == r"N\,\left(N-1\right)\,{a}_{i}"
+    assert (
+        latex(Dim("N{-}1") ** 2) == r"{\left(N{-}1\right)}^{2}"
+        and latex(Dim("2N") ** 2) == r"\left(2N\right)^{2}"
+    )
+    assert latex(Dim("D_v") ** 2 / Dim("N-1")) == r"\frac{{D_v}^{2}}{N-1}"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Any
 
 import pytest
 
-from derivations.calculus import cases
+from derivations.calculus import cases, squares
 from derivations.calculus import normal as nf
+from derivations.calculus import signs as module
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.signs import NONE, Facts, nonnegative
+from derivations.calculus.signs import NONE, Facts, nonnegative, signs
 from derivations.calculus.squares import completed
 from derivations.calculus.term import as_term, exp, log, size, sum_over
 
@@ -100,3 +103,22 @@ def test_sums_of_logarithms_keep_their_letters_apart() -> None:
     """Σ_i p_i (log p_i - log q_i) is together only where the letters of the sums are one."""
     crossed = total(p[i]) * sum_over(j, log(p[j])) - total(p[i]) * sum_over(j, log(q[j]))
     assert cases.nonnegative((crossed - total(p[i]) ** 2 + total(q[i]) ** 2).entry()) is None
+
+
+def test_squares_of_many_letters_are_not_taken_in_all_orders(monkeypatch) -> None:
+    """Of twelve letters there are as many orders as would take minutes; what they leave is looked at once."""
+    asked = []
+    monkeypatch.setattr(squares, "signs", lambda expr, facts: asked.append(expr) or signs(expr, facts))
+    many = reduce(add, (as_term(Tensor(f"x_{n}")) ** 2 for n in range(12)))
+    assert completed((many - y**3).entry(), NONE) is None
+    assert 0 < len(asked) < 300
+
+
+def test_few_lines_below_exponentials_are_tried(monkeypatch) -> None:
+    """What is asked of a logarithm is found once, and what is multiplied out for nothing is little."""
+    tried = []
+    line = module._with_factor
+    monkeypatch.setattr(module, "_with_factor", lambda *of: tried.append(of) or line(*of))
+    part = s * (exp(z + log(t)) - 1 - z - log(t)) + u * (exp(x - log(t)) - 1 - x + log(t))
+    assert signs((part * (1 + x**2) - y).entry(), Facts()) == {-1, 0, 1}
+    assert 0 < len(tried) < 200

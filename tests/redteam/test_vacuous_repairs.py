@@ -14,7 +14,7 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.gaussian import GaussianMean
-from checks.kinds.implication import Implication
+from checks.kinds.implication import Implication, Use
 from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.normal_mean import NormalMean
@@ -45,7 +45,7 @@ def relu(number: Term) -> Term:
 SQUARE, SUM = (x + y) ** 2, x**2 + y**2
 S, k, a, POINTS = Tensor("s"), Index("k", "n"), Index("a", "d"), Tensor("p", ("n", "d"))
 q_s, ROWS = as_term(S), as_term(POINTS)
-SQUARED, NONE = Identity(SQUARE, SUM), as_term(0)
+SQUARED, NONE, HALF = Identity(SQUARE, SUM), as_term(0), as_term(Fraction(1, 2))
 B, U, W = as_term(Tensor("b")), Tensor("u", ("n",)), Tensor("w", ("n",))
 u, w = as_term(U), as_term(W)
 LEAST = Extremum((x - y) ** 2, X, B, "a global minimum", (x - y) ** 2)
@@ -87,6 +87,22 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
             (Fact("h", x**2 - x - B, "="), Fact("g", B - y**2 + y, "=")),
             Fact("c", x**2 + y - x - y**2, "="),
             (("h", as_term(1)), ("g", as_term(1))),
+        ),
+    ),
+    "each summand, in two halves": (
+        Identity(sum_over(i, u[i]), sum_over(i, w[i])),
+        Implication(
+            (Fact("h", u[k] - w[k], "="),),
+            Fact("c", sum_over(i, u[i]) - sum_over(i, w[i]), "="),
+            (Use("h", HALF, over=(k,)), Use("h", HALF, over=(k,))),
+        ),
+    ),
+    "what is printed in another letter": (
+        Identity(u[i], w[i]),
+        Implication(
+            (Fact("h", 2 * u[k] - 2 * w[k], "="), Fact("g", q_s, "=")),
+            Fact("c", u[i] - w[i] + q_s, "="),
+            (Use("h", HALF, ((k, i),)), ("g", as_term(1))),
         ),
     ),
     "the slope of a side": (Identity(x**2 + y, x + y**2), Identity(grad(x**2 + y, X), 2 * x)),

@@ -8,7 +8,7 @@ import pytest
 
 from checks.engine.finding import Finding
 from checks.engine.judge import judge
-from checks.kernel.implications import implication
+from checks.kernel.implications import implication, implication_defined
 from checks.kernel.trees import NotCovered
 from checks.kinds.implication import Implication, Use
 from checks.statement import Fact, Malformed
@@ -97,10 +97,105 @@ def test_an_index_of_the_conclusion_is_not_summed_and_ranges_agree() -> None:
 def test_points_that_break_a_hypothesis_at_another_index_are_none() -> None:
     """a_k >= 0 for all k and Σ a = 0 leave a = 0, so no point at which one entry alone is looked at."""
     total = Fact("total", sum_over(j, a[j]), "=")
-    assert implied([NONNEGATIVE, total], Fact("all", a[i], ">=")).holds is not False
+    assert implied([NONNEGATIVE, total], Fact("all", -a[i], ">=")).holds is not False
 
 
 def test_what_is_summed_is_not_covered_by_the_kernel() -> None:
     summed = Implication((NONNEGATIVE,), Fact("sum", sum_over(j, a[j]), ">="), (Use("a", one, over=(k,)),))
-    with pytest.raises(NotCovered):
+    with pytest.raises(NotCovered, match="summed"):
         implication("sum", summed)
+    positive, weight = Fact("a", a[k], ">"), Fact("b", b[i], ">=")
+    entries = Implication((positive, weight), Fact("c", b[i] / a[i], ">="), (("b", 1 / a[i]),))
+    assert judge(entries).proved
+    for theorem in (implication, implication_defined):  # a_k > 0 says nothing of a_i there
+        with pytest.raises(NotCovered, match="one entry, for all"):
+            theorem("entries", entries)
+    few = Fact("few", x + SHORT[n], ">"), Fact("less", -SHORT[n], ">")
+    with pytest.raises(NotCovered, match="may have none"):
+        implication("few", Implication(few, Fact("c", x, ">"), (("few", one), ("less", one))))
+
+
+n, o = (Index(letter, "N-1") for letter in "no")
+x, y = (as_term(Tensor(name)) for name in "xy")
+PROMISED = as_term(Tensor("v", ("N-1",), positive=True))
+
+
+@pytest.mark.parametrize(
+    "facts, conclusion, uses",
+    [
+        (
+            [Fact("h", x + SHORT[n], ">"), Fact("g", -SHORT[n], ">")],
+            Fact("c", x, ">"),
+            [("h", one), ("g", one)],
+        ),
+        (
+            [Fact("h", x + SHORT[n], "="), Fact("g", SHORT[n], "=")],
+            Fact("c", x, "="),
+            [("h", one), ("g", -one)],
+        ),
+        ([Fact("h", x * PROMISED[n], ">"), NONNEGATIVE], Fact("c", x * a[i], ">="), [Use("a", x, ((k, i),))]),
+        ([Fact("h", SHORT[n] / x, ">="), Fact("y", y, ">")], Fact("c", x**2 * y, ">"), [("y", x**2)]),
+        (
+            [Fact("h", sum_over(n, SHORT[n] / x) + 5, ">="), Fact("y", y, ">")],
+            Fact("c", x**2 * y, ">"),
+            [("y", x**2)],
+        ),
+    ],
+    ids=["added", "equal", "times a promise", "divides", "divides in a sum"],
+)
+def test_of_one_token_nothing_is_said_of_what_has_none(facts, conclusion, uses) -> None:
+    """Sizes N - 1 may be 0: a hypothesis for all values of n then says nothing, and x may be anything."""
+    assert implied(facts, conclusion, *uses).holds is None
+
+
+def test_what_has_the_index_keeps_its_sign() -> None:
+    squares = Fact("c", sum_over(o, SHORT[o] ** 2), ">=")
+    assert implied([Fact("u", SHORT[n], ">=")], squares, Use("u", SHORT[n], over=(n,))).proved
+    inverse = Fact("c", sum_over(o, 1 / SHORT[o]), ">=")
+    assert implied([Fact("u", SHORT[n], ">")], inverse, Use("u", SHORT[n] ** -2, over=(n,))).proved
+    other = Fact("c", 2 * SHORT[o], ">")
+    assert implied([Fact("u", SHORT[n], ">")], other, Use("u", 2 * one, ((n, o),))).proved
+
+
+def test_a_conclusion_in_other_letters_is_its_hypothesis() -> None:
+    with pytest.raises(Malformed, match="is the conclusion"):
+        implied([NONNEGATIVE], Fact("c", a[i], ">="), Use("a", one, ((k, i),)))
+    with pytest.raises(Malformed, match="is the conclusion"):
+        turned = Fact("c", D[j, i] - D[i, j], "=")
+        implied([Fact("h", D[p, q] - D[q, p], "=")], turned, Use("h", one, ((p, j), (q, i))))
+    of_one = Fact("c", D[i, i], ">=")
+    assert implied([Fact("h", D[p, q], ">=")], of_one, Use("h", one, ((p, i), (q, i)))).proved
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        ("a",), ("a", 1), "a", Use("a", one, (("k", "i"),)), Use("a", one, (k, i)), Use("a", one, (), k),
+        Use("a", one, ((k, i, j),)), Use(None, one), Use("a", one, (), ((k, i),)), Use("a", Tensor("b")),
+    ],
+)  # fmt: skip
+def test_what_is_no_use_is_refused(use) -> None:
+    with pytest.raises(Malformed, match="is made of pairs"):
+        implied([NONNEGATIVE], Fact("c", a[i] + a[j], ">="), use)
+
+
+def test_letters_of_a_use_are_those_of_nothing_else() -> None:
+    letter, mean = Index("x", "N"), Fact("c", x**2 * sum_over(l, a[l]), ">=")
+    with pytest.raises(Malformed, match="x is a symbol and an index"):
+        implied([NONNEGATIVE], mean, Use("a", x**2, ((k, letter),), (letter,)))
+    with pytest.raises(Malformed, match="N is a size and an index"):
+        size = Index("N", "N")
+        implied([NONNEGATIVE], mean, Use("a", x**2, ((k, size),), (size,)))
+    with pytest.raises(Malformed, match="over two ranges"):
+        implied([NONNEGATIVE], Fact("c", a[i] + a[j], ">="), Use("a", one, ((k, i),), (Index("i", "M"),)))
+
+
+def test_a_letter_that_a_sum_inside_has_is_not_printed_twice() -> None:
+    """Σ_k Σ_k b_k² a_k would be read as another number."""
+    total = Fact("c", sum_over(l, a[l]) * sum_over(l, b[l] ** 2), ">=")
+    proof = implied([NONNEGATIVE], total, Use("a", sum_over(k, b[k] ** 2), over=(k,)))
+    assert proof.proved
+    shown = proof.steps[-1]["latex"].split(" = ")[-1]
+    assert shown == r"\sum_{j=1}^{N} {a}_{j}\,\left\|b\right\|^{2}"
+    apart = implied([NONNEGATIVE], total, Use("a", sum_over(j, b[j] ** 2), over=(k,)))
+    assert apart.steps[-1]["latex"].split("} = ")[-1].startswith(r"\sum_{k=1}^{N} ")
