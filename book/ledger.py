@@ -42,7 +42,7 @@ SEVERITIES = {
 
 GRADES = {
     "exact-symbolic": "follows by algebra, for symbolic dimensions",
-    "exact-rational": "an instance checked in rational arithmetic, no rounding",
+    "exact-rational": "an instance checked in exact arithmetic, no rounding",
     "interval": "enclosed by ball arithmetic",
     "certified-float": "floating point: on tensors within a proved error bound, by solvers near a certified "
     "answer",
