@@ -18,8 +18,8 @@ VERDICTS = {
     "numbers, or says that something exists, it holds in exact arithmetic",
     "confirmed": "no symbolic proof, but two independent legs agree with every part, each of which rejected "
     "wrong versions",
-    "corrected": "the statement as printed fails on a counterexample; a minimally changed one, or what is "
-    "left without the part that fails, holds",
+    "corrected": "the statement as printed fails, and what fails is shown; a minimally changed one, or what "
+    "is left without the part that fails, holds",
     "refuted": "the statement as printed fails and no small repair is known to hold",
     "definition": "it only names something; shapes and definedness were checked",
     "empirical": "it reports an experiment; only what is arithmetic or cost in it was checked",
@@ -42,11 +42,12 @@ SEVERITIES = {
 
 GRADES = {
     "exact-symbolic": "follows by algebra, for symbolic dimensions",
-    "exact-rational": "an instance checked in rational arithmetic, no rounding",
+    "exact-rational": "an instance checked in exact arithmetic, no rounding",
     "interval": "enclosed by ball arithmetic",
-    "certified-float": "floating point, within a proved error bound",
-    "sampled": "random draws with a confidence interval",
-    "measured": "a run was timed or its memory counted",
+    "certified-float": "floating point: on tensors within a proved error bound, by solvers near a certified "
+    "answer",
+    "sampled": "tried from random starts, within a tolerance that was chosen",
+    "measured": "read off a run (time, memory, accuracy, error), without a proved bound on rounding",
 }
 """Grades of evidence, the strongest first."""
 
