@@ -65,11 +65,20 @@ def check_derived(statement: Any) -> None:
 
 def _cut(written: ix.Expr, statement: Any) -> bool:
     """Whether what simplifying leaves out is not shown to be defined; not of what has no value at all."""
+    free = ix.free_indices(written)
     with suppress(ZeroDivisionError):
-        shown = {(nf.normal(d.base), d.signs) for d in sg.demands(to_expr(nf.normal(written)))}
-        left = (d for d in sg.demands(written) if (nf.normal(d.base), d.signs) not in shown)
+        shown = {(_lettered(d.base, free), d.signs) for d in sg.demands(to_expr(nf.normal(written)))}
+        left = (d for d in sg.demands(written) if (_lettered(d.base, free), d.signs) not in shown)
         return any(not _signs(d.base, statement) <= d.signs for d in left)
     return False
+
+
+def _lettered(expr: ix.Expr, free: set[ix.Index]) -> nf.Form:
+    """The normal form with the letters of sums around it in the order in which they come."""
+    met = [i for node in ix.walk(expr) if isinstance(node, ix.At) for i in node.indices if i not in free]
+    inside = ix.free_indices(expr)
+    names = {i: ix.Index(f"bound{n}", i.dim) for n, i in enumerate(dict.fromkeys(met)) if i in inside}
+    return nf.normal(ix.rename(expr, names))
 
 
 def not_shown(statement: Any) -> list[sg.Demand]:

@@ -168,6 +168,7 @@ def test_what_is_not_read_is_known() -> None:
         "farooq2025/eq67",
         "farooq2025/prose-polynomial-minimum",
         "wang2024/prose-constant-head-chi2",
+        "wang2024/prose-1-norm-kink",
         "chen2023/rem4.1",
         "chen2023/prose-heads-mean",
     }

@@ -12,6 +12,7 @@ from checks.engine.judge import judge
 from checks.engine.printing import conditions_latex, part_latex
 from checks.run.readings import printed
 from checks.statement import Identity, Malformed
+from derivations.calculus import index as ix
 from derivations.calculus.gradients import grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
@@ -65,6 +66,9 @@ def test_a_derived_formula_is_not_printed_without_what_it_asks_for() -> None:
         with pytest.raises(Malformed, match="not defined everywhere"):
             judge(Identity(Raw((), expr), as_term(y)))
     assert judge(Identity(Raw((), y.scalar * x.scalar / x.scalar), as_term(y), nonzero=(x,))).proved
+    k, u = Index("k", "N"), Tensor("u", ("N",))
+    summed = Identity(Raw((), ix.Sum(k, u[k] / u[k] / u[k])), sum_over(k, as_term(u)[k]))
+    assert judge(summed).holds is False  # whatever letter the sum has
     seen = Identity(Raw((), y.scalar / x.scalar + 1), (as_term(y) + as_term(x)) / as_term(x))
     assert judge(seen).counterexample == "x = 0: the denominator is 0"
 
