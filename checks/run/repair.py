@@ -143,6 +143,9 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         return True
     if isinstance(repair, AtLeast) and repair.above is not None:
         return _assumed(Identity(repair.lhs, repair.rhs + repair.above, repair.given), printed)
+    places = not explained and all(isinstance(p, Stationary | Extremum) for p in printed)
+    if places and isinstance(repair, Identity):  # a formula rearranged says nothing of where it is least
+        return _vanish((repair.lhs - repair.rhs,), ())
     numbers = not explained and all(isinstance(p, Arithmetic | Averages) for p in printed)
     if numbers and isinstance(repair, Identity | Stacked | Arithmetic):  # an identity, or other numbers
         known = {n for p in printed for n in _computed(p)}

@@ -24,7 +24,7 @@ from checks.kinds.programs import Dual, WellPosed
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded, Ray
 from checks.run.repair import repair_of
-from checks.statement import Definition, Fact, Identity, Statement, tensors_of
+from checks.statement import Definition, Fact, Given, Identity, Statement, tensors_of
 from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
@@ -51,6 +51,7 @@ u, w = as_term(U), as_term(W)
 LEAST = Extremum((x - y) ** 2, X, B, "a global minimum", (x - y) ** 2)
 RESTS = Stationary((x - y) ** 2, X, B)
 GOES = Limit(X, x - as_term(ETA) * (x - y), B, rate=1 - as_term(ETA), high=Fraction(2))
+AT_ZERO = (Given(Tensor("b"), (), as_term(0), ""),)
 MEAN = NormalMean(exp(w.T @ u), W, exp(squared_norm(u)))
 t, z = sp.symbols("t z", real=True)
 PLAIN = GaussianMean(sp.exp(t * z), z, sp.exp(t**2))
@@ -191,6 +192,8 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
         SQUARED,
         Follows(IF_ZERO, SQUARE * y, SUM * y, (SQUARE - SUM) * as_term(R), ZERO),
     ),
+    "the energy multiplied out": (LEAST, Identity((x - y) ** 2, x**2 - 2 * x * y + y**2)),
+    "the resting energy multiplied out": (RESTS, Identity((x - y) ** 2, x**2 - 2 * x * y + y**2)),
     "the name of something else": (Identity(B, x * y), Definition(B, as_term(S))),
     "a side and nothing": (SQUARED, Follows(IF_ZERO, SQUARE, SQUARE + y, -as_term(R), ZERO)),
 }
@@ -225,6 +228,7 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
     ),
     "where the minimum is": (LEAST, Extremum((x - y) ** 2, X, y, "a global minimum", (x - y) ** 2)),
     "where the energy rests": (RESTS, Stationary((x - y) ** 2, X, y)),
+    "what the energy is without its place": (LEAST, Identity((x - B) ** 2, x**2, given=AT_ZERO)),
     "where it goes": (GOES, Limit(X, x - as_term(ETA) * (x - y), y, rate=1 - as_term(ETA), high=Fraction(2))),
     "half the square": (MEAN, NormalMean(exp(w.T @ u), W, exp(squared_norm(u) / 2))),
     "half of it": (PLAIN, GaussianMean(sp.exp(t * z), z, sp.exp(t**2 / 2))),
