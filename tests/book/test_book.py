@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("yaml", reason="the book's tools are an extra: make .venv/book")
 pytest.importorskip("playwright", reason="the book's tools are an extra: make .venv/book")
+import yaml
 from markdown_it import MarkdownIt
 
 from book import (
@@ -125,6 +126,15 @@ def test_a_chapter_of_no_paper_is_an_error(ledger, records, tmp_path, monkeypatc
         LedgerError, match=r"01-one\.md is a chapter of no paper: .* KEY is nguyen2023 or chen"
     ):
         site.pages(ledger, records)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "book").rglob("*.md")), ids=lambda p: p.name)
+def test_the_settings_of_code_cells_are_read(path):
+    """A colon in a caption is none, for one: the whole book is not built then."""
+    for settings in re.findall(
+        r"```\{code-cell\}[^\n]*\n---\n(.*?)\n---\n", path.read_text("utf8"), re.DOTALL
+    ):
+        assert isinstance(yaml.safe_load(settings), dict)
 
 
 def test_contents_name_a_claim_by_its_place_and_where_that_is_not_enough_by_its_title():
