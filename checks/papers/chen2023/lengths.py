@@ -183,7 +183,7 @@ def _longer_gains_less(what: str) -> Arithmetic:
         less = sum(n > m and more < fewer for n, more in sets for m, fewer in sets)
         words = f"{what}: pairs of data sets of which the longer has the smaller ratio of {model}"
         figures.append(compare(words, Fraction(less), "=", 0))
-    return text(*figures, label=what)
+    return text(*figures, label="")
 
 
 claim(
@@ -345,7 +345,7 @@ def _gains_more(what: str) -> Arithmetic:
         for one, low in long.items()
         for other, high in short.items()
     )
-    return text(*figures, label=what)
+    return text(*figures, label="")
 
 
 claim(
