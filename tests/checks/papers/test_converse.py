@@ -11,7 +11,9 @@ import pytest
 from checks.kinds.implication import Implication, witness
 from checks.papers.nguyen2023 import converse
 from checks.statement import Fact, parts
+from derivations.calculus.index import Tensor
 from derivations.calculus.term import as_term
+from derivations.theories.svr import regression as svr
 from derivations.theories.svr.regression import SvrAssumptions
 
 NEVER = Fact("never", as_term(-1), ">=")
@@ -20,18 +22,18 @@ C, FIT = Fraction(3), Fraction(5)
 
 def _optimum(alpha: int, below: int) -> dict[str, Fraction]:
     """An optimum with ε = 0 and y = f, at which both multipliers of the one residual are positive."""
-    named = {
-        converse.svr.alpha: alpha,
-        converse.svr.alpha_t: below,
-        converse.svr.eta: C - alpha,
-        converse.svr.eta_t: C - below,
-        converse.svr.xi: 0,
-        converse.svr.xi_t: 0,
-        converse.svr.epsilon: 0,
-        converse.svr.y: FIT,
-        converse.svr.h_k: 1,
-        converse.svr.v: alpha - below,
-        converse.C: C,
+    named: dict[Tensor, int | Fraction] = {
+        svr.alpha: alpha,
+        svr.alpha_t: below,
+        svr.eta: C - alpha,
+        svr.eta_t: C - below,
+        svr.xi: 0,
+        svr.xi_t: 0,
+        svr.epsilon: 0,
+        svr.y: FIT,
+        svr.h_k: 1,
+        svr.v: alpha - below,
+        svr.C: C,
     }
     return {"f": FIT, **{tensor.name: Fraction(value) for tensor, value in named.items()}}
 
