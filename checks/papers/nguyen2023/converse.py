@@ -120,6 +120,37 @@ def _sufficient(a: SvrAssumptions) -> tuple[Any, ...]:
     )
 
 
+def _sufficient_at_the_bound() -> tuple[Implication, ...]:
+    """The same where β = C and the target is above the tube: the slack is what it is above, and η = 0."""
+    above, paid = Fact("y ≥ f + ε", y - f - eps, ">="), Fact("ξ = y - f - ε", xi - (y - f - eps), "=")
+    return (
+        Implication(
+            (paid, above),
+            Fact("slack", xi, ">="),
+            (("ξ = y - f - ε", one), ("y ≥ f + ε", one)),
+            label="β = C: the slack is allowed",
+        ),
+        Implication(
+            (paid,),
+            Fact("α times its slack", alpha * (eps + xi - (y - f)), "="),
+            (("ξ = y - f - ε", alpha),),
+            label="β = C: complementarity of α",
+        ),
+        Implication(
+            (Fact("(9)", c - alpha - eta, "="), Fact("α = C", c - alpha, "=")),
+            Fact("η ξ", eta * xi, "="),
+            (("α = C", xi), ("(9)", -xi)),
+            label="β = C: complementarity of η",
+        ),
+        Implication(
+            (above, EPS),
+            Fact("residual", eps + (y - f), ">="),
+            (("y ≥ f + ε", one), ("epsilon", as_term(2))),
+            label="β = C: primal constraint below, without slack",
+        ),
+    )
+
+
 # What the optimality conditions say of C and y, once α - α̃ = h v. With ε = 0 both multipliers of one residual
 # may be positive, so none of them is supposed to be zero.
 PRODUCT = Fact("α times its slack", alpha * (eps + xi - (y - f)), "=")
@@ -216,7 +247,8 @@ AT_THE_BOUND = Implication(
 
 
 def _statement(a: SvrAssumptions) -> All:
-    return All(*_sufficient(a), *_where_positive(), *_where_zero(), AT_THE_BOUND)
+    fits = (*_sufficient(a), *_sufficient_at_the_bound())
+    return All(*fits, *_where_positive(), *_where_zero(), AT_THE_BOUND)
 
 
 DISTINCT = Assumption("distinct keys", "no two keys are equal; needed for the converse direction only")
