@@ -216,10 +216,10 @@ D_RULE = entry(phi_q @ (phi_k.T @ Ones((), (N,))), i)
 
 
 def _remark(a: KsvdAssumptions) -> All:
-    softmax = phi_q[i].T @ phi_k[j] / row_sum
+    by_rows = phi_q[i].T @ phi_k[j] / row_sum
     point = Point(((N, 2), (P, 2)), ((ksvd.phi_q, ((1, 2), (8, 4))), (ksvd.phi_k, ((2, 1), (1, 2)))))
     shared = Given(ksvd.d, (i,), row_sum ** Fraction(-1, 2), "both scores carry D̂^(-1/2)")
-    same = Fact("the kernel of the scores less the softmax", _theory(a, "symmetric") - softmax, "=")
+    same = Fact("the kernel of the scores less that of the remark", _theory(a, "symmetric") - by_rows, "=")
     return All(
         Definition(kappa_ij[i, j], D_INVERSE * (phi_q[i].T @ phi_k[i]), label="the kernel as printed"),
         FEATURE_MAP,
@@ -262,7 +262,7 @@ def _repaired(a: KsvdAssumptions) -> All:
             _theory(a, "row"),
             phi_q[i].T @ phi_k[j] / as_term(D_HAT)[i],
             (own, sums, *_positive_features()),
-            label="e scaled by D̂⁻¹, r unscaled: the softmax",
+            label="e scaled by D̂⁻¹, r unscaled: the kernel of (a)",
         ),
         _cosine(ksvd.phi_q_x, "q", positive=True),
         _cosine(ksvd.phi_k_x, "k", positive=True),
@@ -291,8 +291,8 @@ claim(
     r"the features are cosine; $a,b,w$: one coordinate of a query, of a key and of a random vector "
     r"$\boldsymbol{w}_m$. As an index $f$ counts the features.",
     notes="With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2), where K_0 has the entries "
-    "⟨φ_q(x_i), φ_k(x_j)⟩: similar to the softmax D̂⁻¹K_0, so the same eigenvalues, but in general other "
-    "singular values, and singular values are what KSVD is about. Printed slips: φ_k(x_i) for φ_k(x_j), the "
+    "⟨φ_q(x_i), φ_k(x_j)⟩: similar to D̂⁻¹K_0, so the same eigenvalues, but in general other singular "
+    "values, and singular values are what KSVD is about. Printed slips: φ_k(x_i) for φ_k(x_j), the "
     "matrices D̂⁻¹ and D̂^(-1/2) beside a scalar and an s-vector, no 1/√d_k. The missing 1/√p cancels. For "
     "finitely many features K has rank at most p.",
 )

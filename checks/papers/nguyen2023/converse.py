@@ -120,61 +120,135 @@ def _sufficient(a: SvrAssumptions) -> tuple[Any, ...]:
     )
 
 
-def _necessary() -> tuple[Implication, ...]:
-    """What the optimality conditions say of C and y, once α - α̃ = h v."""
-    product = Fact("α times its slack", alpha * (eps + xi - (y - f)), "=")
-    charged = Fact("η ξ", eta * xi, "=")
-    nine = Fact("(9)", c - alpha - eta, "=")
-    feasible = Fact("feasible", eps + xi - (y - f), ">=")
-    unit, strict = (("α > 0", Fraction(1)),), Fact("α > 0", alpha, ">")
-    no_slack = Fact("ξ = 0", xi, "=")
-    values = Fact("values", alpha - alpha_t - beta, "=")
+def _sufficient_at_the_bound() -> tuple[Implication, ...]:
+    """The same where β = C and the target is above the tube: the slack is what it is above, and η = 0."""
+    above, paid = Fact("y ≥ f + ε", y - f - eps, ">="), Fact("ξ = y - f - ε", xi - (y - f - eps), "=")
     return (
         Implication(
-            (values, nine, Fact("eta", eta, ">="), Fact("alpha~", alpha_t, ">=")),
+            (paid, above),
+            Fact("slack", xi, ">="),
+            (("ξ = y - f - ε", one), ("y ≥ f + ε", one)),
+            label="β = C: the slack is allowed",
+        ),
+        Implication(
+            (paid,),
+            Fact("α times its slack", alpha * (eps + xi - (y - f)), "="),
+            (("ξ = y - f - ε", alpha),),
+            label="β = C: complementarity of α",
+        ),
+        Implication(
+            (Fact("(9)", c - alpha - eta, "="), Fact("α = C", c - alpha, "=")),
+            Fact("η ξ", eta * xi, "="),
+            (("α = C", xi), ("(9)", -xi)),
+            label="β = C: complementarity of η",
+        ),
+        Implication(
+            (above, EPS),
+            Fact("residual", eps + (y - f), ">="),
+            (("y ≥ f + ε", one), ("epsilon", as_term(2))),
+            label="β = C: primal constraint below, without slack",
+        ),
+    )
+
+
+# What the optimality conditions say of C and y, once α - α̃ = h v. With ε = 0 both multipliers of one residual
+# may be positive, so none of them is supposed to be zero.
+PRODUCT = Fact("α times its slack", alpha * (eps + xi - (y - f)), "=")
+OPPOSITE = Fact("α̃ times its slack", alpha_t * (eps + xi_t + (y - f)), "=")
+CHARGED = Fact("η ξ", eta * xi, "=")
+NINE = Fact("(9)", c - alpha - eta, "=")
+VALUES = Fact("values", alpha - alpha_t - beta, "=")
+NO_SLACK, LOWER_SLACK = Fact("ξ = 0", xi, "="), Fact("xi~", xi_t, ">=")
+ONE_SIDED = Fact("no slack where α̃ > 0", -(alpha_t * xi), ">=")
+POSITIVE, BELOW = Fact("α > 0", alpha, ">"), Fact("alpha~", alpha_t, ">=")
+UNIT = (("α > 0", Fraction(1)),)
+
+
+def _where_positive() -> tuple[Implication, ...]:
+    """What they say where β > 0; ξ ≤ 0 is what is left to show of ξ = 0."""
+    return (
+        Implication(
+            (VALUES, NINE, Fact("eta", eta, ">="), BELOW),
             Fact("C - β", c - beta, ">="),
             (("values", one), ("(9)", one), ("eta", one), ("alpha~", one)),
             label="β ≤ C",
         ),
         Implication(
-            (charged, Fact("α < C", eta, ">")),
-            Fact("slack", xi, "="),
-            (("η ξ", one),),
-            (("α < C", Fraction(1)),),
+            (VALUES, BELOW),
+            Fact("α - β", alpha - beta, ">="),
+            (("values", one), ("alpha~", one)),
+            label="β ≤ α",
+        ),
+        Implication(
+            (PRODUCT, OPPOSITE, LOWER_SLACK, EPS, BELOW, POSITIVE),
+            ONE_SIDED,
+            (
+                ("α times its slack", -alpha_t),
+                ("α̃ times its slack", -alpha),
+                ("xi~", alpha * alpha_t),
+                ("epsilon", 2 * alpha * alpha_t),
+            ),
+            UNIT,
+            label="0 < β: no slack where α̃ > 0",
+        ),
+        Implication(
+            (VALUES, NINE, CHARGED, ONE_SIDED, Fact("β < C", c - beta, ">")),
+            Fact("-ξ", -xi, ">="),
+            (("values", -xi), ("(9)", -xi), ("η ξ", -one), ("no slack where α̃ > 0", one)),
+            (("β < C", Fraction(1)),),
             label="0 < β < C: no slack",
         ),
         Implication(
-            (product, no_slack, strict),
+            (PRODUCT, NO_SLACK, POSITIVE),
             Fact("y - f = ε", eps - (y - f), "="),
             (("α times its slack", one), ("ξ = 0", -alpha)),
-            unit,
+            UNIT,
             label="0 < β < C: y = f + ε",
-        ),
-        Implication(
-            (charged, nine, Fact("α = 0", alpha, "="), Fact("C > 0", c, ">")),
-            Fact("slack", xi, "="),
-            (("η ξ", one), ("(9)", xi), ("α = 0", xi)),
-            (("C > 0", Fraction(1)),),
-            label="v = 0: no slack",
-        ),
-        Implication(
-            (feasible, no_slack),
-            Fact("residual", eps - (y - f), ">="),
-            (("feasible", one), ("ξ = 0", -one)),
-            label="v = 0: y ≤ f + ε",
-        ),
-        Implication(
-            (product, Fact("xi", xi, ">="), strict),
-            Fact("y - f ≥ ε", y - f - eps, ">="),
-            (("α times its slack", -one), ("xi", alpha)),
-            unit,
-            label="β = C: y ≥ f + ε",
         ),
     )
 
 
+def _where_zero() -> tuple[Implication, ...]:
+    """The same where v = 0, and so α = α̃."""
+    equal = Fact("v = 0", alpha - alpha_t, "=")
+    signs = (LOWER_SLACK, EPS, Fact("alpha", alpha, ">="), Fact("C > 0", c, ">"))
+    return (
+        Implication(
+            (PRODUCT, OPPOSITE, CHARGED, NINE, equal, *signs),
+            Fact("-ξ", -xi, ">="),
+            (
+                ("α times its slack", -one),
+                ("α̃ times its slack", -one),
+                ("η ξ", -one),
+                ("(9)", -xi),
+                ("v = 0", -(eps + xi_t + (y - f))),
+                ("xi~", alpha),
+                ("epsilon", 2 * alpha),
+            ),
+            (("C > 0", Fraction(1)),),
+            label="v = 0: no slack",
+        ),
+        Implication(
+            (Fact("feasible", eps + xi - (y - f), ">="), NO_SLACK),
+            Fact("residual", eps - (y - f), ">="),
+            (("feasible", one), ("ξ = 0", -one)),
+            label="v = 0: y ≤ f + ε",
+        ),
+    )
+
+
+AT_THE_BOUND = Implication(
+    (PRODUCT, Fact("xi", xi, ">="), POSITIVE),
+    Fact("y - f ≥ ε", y - f - eps, ">="),
+    (("α times its slack", -one), ("xi", alpha)),
+    UNIT,
+    label="β = C: y ≥ f + ε",
+)
+
+
 def _statement(a: SvrAssumptions) -> All:
-    return All(*_sufficient(a), *_necessary())
+    fits = (*_sufficient(a), *_sufficient_at_the_bound())
+    return All(*fits, *_where_positive(), *_where_zero(), AT_THE_BOUND)
 
 
 DISTINCT = Assumption("distinct keys", "no two keys are equal; needed for the converse direction only")
