@@ -231,7 +231,7 @@ def _meanings(name: Term, printed: tuple[Any, ...]) -> Iterator[Term]:
 
 
 def _empty(repair: Any, printed: tuple[Any, ...]) -> bool:
-    """Whether both sides are one formula or are printed as one, as (AB)C and A(BC) are, or are said to
+    """Whether both sides are one formula, also where their products are grouped otherwise, or are said to
     differ.
     """
     if isinstance(repair, Differs):
