@@ -128,7 +128,7 @@ def _named(term: Term) -> Iterator[tuple[str, str]]:
         yield term.data, term.args[0].latex()
     if isinstance(term, Previous):
         start = term.args[1].latex() if term.args[1:] else "0"
-        yield rf"{{{term.args[0].latex()}}}_{{0}}", start
+        yield rf"{{{term.args[0].wrapped(4)}}}_{{0}}", start
     if isinstance(term, Formula):
         yield r"F(u)", Raw((), parse(term.data[0], {"u": Tensor("u").scalar})).latex()
     if isinstance(term, Apply) and not is_unknown(term.data[0]) and term.data[1].lstrip("\\") != term.data[0]:

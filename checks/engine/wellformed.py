@@ -47,6 +47,7 @@ from derivations.calculus.term import (
     Term,
     Zeros,
     as_term,
+    free,
     picked_from,
     replace_at,
     subterms,
@@ -524,6 +525,8 @@ def _derived_terms(statement: Any) -> None:
         for derived in _derived(term):
             inner, tensor = derived.by()
             used = _tensors(inner)
+            if isinstance(derived, Moved):
+                _not_caught(inner, *derived.data)
             _moving(tensor, used, given)
             calls = [n for expr in entries(inner) for n in ix.walk(expr) if isinstance(n, ix.Call)]
             if tensor == EXPONENT and any(n.function == "power" for n in calls):
@@ -563,6 +566,14 @@ def keep_promises(
     at = tuple(Index(f"h{n}#", dim) for n, dim in enumerate(tensor.dims))
     if tensor.positive or tensor.symmetric:
         check_promises(tensor, at, value.entry(*at), given, nonzero)
+
+
+def _not_caught(inner: Term, tensor: Tensor, value: Term) -> None:
+    """No sum may bind a letter of what is put in: as printed it is then read as the letter of the sum."""
+    scopes = [t for _, t in subterms(inner) if isinstance(t, SumOver | Stack) and tensor in _tensors(t)]
+    if caught := {t.data.latex for t in scopes} & {i.latex for i in free(value)}:
+        letters = ", ".join(sorted(caught))
+        raise Malformed(f"{letters} in what is put for {tensor.name} is a letter that is bound there")
 
 
 def _derived(term: Term) -> Iterator[Derived]:

@@ -40,9 +40,13 @@ class Column:
         even.
         """
         unit = Fraction(1, 10**self.digits)
-        halfway = all(x / unit % 2 == 0 for x in (*self.entries, self.printed))
         gap = abs(self.mean - self.printed)
-        return gap < unit or (gap == unit and halfway)
+        return gap < unit or (gap == unit and self.halfway)
+
+    @property
+    def halfway(self) -> bool:
+        """Whether what is printed are even units, to which a number halfway between two is rounded."""
+        return all(x * 10**self.digits % 2 == 0 for x in (*self.entries, self.printed))
 
     @property
     def strict(self) -> bool:
@@ -57,6 +61,21 @@ def _mean(c: Column) -> str:
     if (c.mean * 10**4).denominator == 1:
         return rounded(c.mean, 4)
     return rf"\tfrac{{{rounded(c.mean * len(c.entries), c.digits)}}}{{{len(c.entries)}}}"
+
+
+def _decimal(c: Column) -> str:
+    """The mean in decimals, with more of them than are printed."""
+    return rounded(c.mean, max(4, c.digits + 2))
+
+
+def _words(c: Column) -> str:
+    """Why a printed average is none of its column: a whole unit is too far but where all lies halfway."""
+    about = "" if c.mean == Fraction(_decimal(c)) else "about "
+    less, unit = "" if c.halfway else "less than ", rounded(Fraction(1, 10**c.digits), c.digits)
+    return (
+        f"{c.name}: the mean of the {len(c.entries)} printed rows is {about}{_decimal(c)}, printed "
+        f"{rounded(c.printed, c.digits)}; rounding allows {less}{unit}"
+    )
 
 
 @dataclass(frozen=True)
@@ -88,16 +107,12 @@ def averages(statement: Averages, seed: int, with_mutants: bool) -> Finding:
         detail += f"; only with the rounding of the rows: {', '.join(loose)}"
     finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
     for c in statement.columns:
-        latex = rf"\text{{{c.name}: }} \tfrac{{1}}{{{len(c.entries)}}}\textstyle\sum = {rounded(c.mean, 4)}"
+        relation, mean = (r"\approx" if c.mean != Fraction(_decimal(c)) else "="), _decimal(c)
+        latex = rf"\text{{{c.name}: }} \tfrac{{1}}{{{len(c.entries)}}}\textstyle\sum {relation} {mean}"
         reason = f"printed {rounded(c.printed, c.digits)}: " + _reading(c)
         step = {"title": c.name, "latex": latex, "reason": reason, "grade": "exact-rational"}
         finding.steps.append({**step, "passed": c.possible})
-    texts = [
-        f"{c.name}: the mean of the {len(c.entries)} printed rows is {rounded(c.mean, 4)}, printed "
-        f"{rounded(c.printed, c.digits)}; rounding allows {rounded(Fraction(1, 10**c.digits), c.digits)}"
-        for c in wrong
-    ]
-    finding.counterexample = "; ".join(texts) or None
+    finding.counterexample = "; ".join(map(_words, wrong)) or None
     if with_mutants and not wrong:
         for c in statement.columns:
             for what, mutant in _mutants(c):

@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy as sp
 
+from checks.engine.hypotheses import apply_definitions
 from checks.engine.judge import equal
 from checks.engine.notation import all_terms
 from checks.engine.wellformed import in_other_letters
@@ -29,6 +30,7 @@ from checks.kinds.implication import Implication
 from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import Limit
 from checks.kinds.normal_mean import NormalMean
+from checks.kinds.optimal import Optimal
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex, Dual, WellPosed
@@ -44,12 +46,14 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Tensor
+from derivations.calculus.maxima import Maximum
 from derivations.calculus.printing import to_expr
 from derivations.calculus.program import Program
 from derivations.calculus.signs import signs
 from derivations.calculus.term import (
     Apply,
     Frac,
+    Hadamard,
     Named,
     Neg,
     NonConformable,
@@ -141,8 +145,11 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         return True
     if isinstance(repair, AtLeast | Order | GaussianMean | NormalMean) and holds_whatever(repair, printed):
         return True
-    if isinstance(repair, AtLeast) and repair.above is not None:
-        return _assumed(Identity(repair.lhs, repair.rhs + repair.above, repair.given), printed)
+    if isinstance(repair, AtLeast):
+        gaps = (as_term(0),) if repair.above is None else (as_term(0), repair.above)
+        return any(_assumed(Identity(repair.lhs, repair.rhs + gap, repair.given), printed) for gap in gaps)
+    if isinstance(repair, NormalMean) and not _moves(repair.integrand, repair.w, repair.given):
+        return True
     places = not explained and all(isinstance(p, Stationary | Extremum) for p in printed)
     if places and isinstance(repair, Identity):  # a formula rearranged says nothing of where it is least
         return _vanish((repair.lhs - repair.rhs,), ())
@@ -165,9 +172,12 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             for a, b in zip(_counted(p), _counted(repair), strict=True)
         )
     if isinstance(repair, Stationary | Extremum):
-        return not _moves(repair.energy, repair.variable) or holds_whatever(repair, printed)
+        still = not _moves(repair.energy, repair.variable, repair.given)
+        return still or holds_whatever(repair, printed)
+    if isinstance(repair, Optimal):
+        return _still(repair.program, repair.given) or holds_whatever(repair, printed)
     if isinstance(repair, Limit):
-        return not _moves(repair.step, repair.state) or holds_whatever(repair, printed)
+        return not _moves(repair.step, repair.state, repair.given) or holds_whatever(repair, printed)
     if isinstance(repair, Positive) and not _moves(repair.kernel, repair.points):  # the same at all points
         return _vanish((repair.kernel,), ()) or any(
             _moves(p.kernel, p.points) for p in printed if isinstance(p, Positive)
@@ -221,11 +231,13 @@ def _meanings(name: Term, printed: tuple[Any, ...]) -> Iterator[Term]:
 
 
 def _empty(repair: Any, printed: tuple[Any, ...]) -> bool:
-    """Whether both sides are one formula, or are said to differ."""
+    """Whether both sides are one formula, also where their products are grouped otherwise, or are said to
+    differ.
+    """
     if isinstance(repair, Differs):
         return not any(isinstance(p, Differs) for p in printed)
     two_sided = isinstance(repair, Identity | Stacked | AtLeast)
-    return two_sided and _form(repair.lhs) == _form(repair.rhs)
+    return two_sided and (_form(repair.lhs) == _form(repair.rhs) or repair.lhs.latex() == repair.rhs.latex())
 
 
 def _says_nothing(repair: Identity, printed: tuple[Any, ...], explained: bool) -> bool:
@@ -288,17 +300,17 @@ def _keeps_most(printed: Column, repair: Column) -> bool:
     return 2 * sum(a == b for a, b in zip(before, after, strict=False)) > max(len(before), len(after))
 
 
-def _moves(energy: Term, variable: Tensor) -> bool:
-    """Whether an energy depends on a variable once equal terms are cancelled."""
+def _moves(energy: Term, variable: Tensor, given: tuple[Given, ...] = ()) -> bool:
+    """Whether an energy depends on a variable once definitions are put in and equal terms are cancelled."""
     try:
-        return variable in ix.tensors(to_expr(nf.normal(energy.entry())))
+        return variable in ix.tensors(to_expr(nf.normal(apply_definitions(energy.entry(), given))))
     except (ValueError, ZeroDivisionError):  # which its engine will say
         return True
 
 
-def _still(program: Program) -> bool:
+def _still(program: Program, given: tuple[Given, ...] = ()) -> bool:
     """Whether a program asks for nothing: without constraints, and whatever its variables are, one value."""
-    return not program.constraints and not any(_moves(program.objective, v) for v in program.variables)
+    return not program.constraints and not any(_moves(program.objective, v, given) for v in program.variables)
 
 
 def _operations(program: Program) -> set[Term]:
@@ -374,6 +386,8 @@ def collected(term: Term, cancel: bool = False) -> sp.Expr:
     if isinstance(term, Frac):
         return args[0] / args[1] if cancel else args[0] * sp.Symbol(whole(("one over", args[1])))
     data = term.data
+    if isinstance(term, Hadamard | Maximum):  # in any order
+        args.sort(key=str)
     if isinstance(term, SumOver | Stack):
         depth = 1 + str(args).count("bound index")
         letter = f"bound index {depth}, {data.dim}"

@@ -84,6 +84,8 @@ def decomposed(right):
 
 
 PAIRS = [
+    Pair("identity/letter-of-what-is-put-into-a-sum", lambda: Identity(at_point(sum_over(i, u[i] * x), X, w[i]), w[i] * sum_over(j, u[j])),
+         "with x = w_i the sum of u_i x reads as that of u_i w_i", lambda: Identity(at_point(sum_over(j, u[j] * x), X, w[i]), w[i] * sum_over(j, u[j]))),
     Pair("implication/a-quotient-licenses-a-root", lambda: implied(x / c - y, "=", (x / c - y) * sqrt(c), "=", sqrt(c)),
          "c = -1, x = -1, y = 1", lambda: implied(sqrt(c) * x / c - y, "=", (sqrt(c) * x / c - y) * sqrt(c), "=", sqrt(c))),
     Pair("implication/a-root-licenses-a-quotient", lambda: implied(sqrt(c) - y, "=", (sqrt(c) - y) / c, "=", 1 / c),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -18,6 +19,7 @@ from checks.kinds.implication import Implication, Use
 from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.normal_mean import NormalMean
+from checks.kinds.optimal import Optimal
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Dual, WellPosed
@@ -27,9 +29,10 @@ from checks.run.repair import repair_of
 from checks.statement import Definition, Fact, Given, Identity, Statement, tensors_of
 from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.maxima import maximum
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.psd import Features, Multiple, Plus
-from derivations.calculus.term import Term, apply, as_term, exp, size, sqrt, squared_norm, sum_over
+from derivations.calculus.term import Term, apply, as_term, exp, hadamard, size, sqrt, squared_norm, sum_over
 
 X, R, i = Tensor("x", ()), Tensor("r", ()), Index("i", "n")
 x, y, q = as_term(X), as_term(Tensor("y", ())), as_term(Tensor("x", (), positive=True))
@@ -195,6 +198,32 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
     "the energy multiplied out": (LEAST, Identity((x - y) ** 2, x**2 - 2 * x * y + y**2)),
     "the resting energy multiplied out": (RESTS, Identity((x - y) ** 2, x**2 - 2 * x * y + y**2)),
     "the name of something else": (Identity(B, x * y), Definition(B, as_term(S))),
+    "a product that is bracketed otherwise": (
+        Identity(ROWS.T @ ROWS, ROWS.T),
+        Identity((ROWS.T @ ROWS) @ ROWS.T, ROWS.T @ (ROWS @ ROWS.T)),
+    ),
+    "the factors of the entries in another order": (
+        Identity(hadamard(u, w), u),
+        Identity(hadamard(u, w), hadamard(w, u)),
+    ),
+    "the larger of two numbers in another order": (
+        Identity(maximum(x, y), x),
+        Identity(maximum(x, y), maximum(y, x)),
+    ),
+    "a bound where both sides vanish": (
+        AtLeast(squared_norm(u), sum_over(i, u[i]) ** 2),
+        AtLeast(squared_norm(u), sum_over(i, u[i]) ** 2, given=(Given(U, (i,), NONE, ""),)),
+    ),
+    "a bound that is assumed": (AtLeast(x, y), AtLeast(x, y, given=(Given(Tensor("y", ()), (), x, ""),))),
+    "a mean of one number": (MEAN, replace(MEAN, given=(Given(U, (i,), NONE, ""),))),
+    "where no energy is left": (
+        Stationary((x - y) ** 2 * q_s, X, B),
+        Stationary((x - y) ** 2 * q_s, X, B, given=(Given(S, (), NONE, ""),)),
+    ),
+    "the program to which any number is the answer": (
+        SQUARED,
+        Optimal(Program("p", (S,), (q_s - SQUARE) ** 2), (Given(S, (), SQUARE, ""),), (q_s - SQUARE) ** 2),
+    ),
     "a side and nothing": (SQUARED, Follows(IF_ZERO, SQUARE, SQUARE + y, -as_term(R), ZERO)),
 }
 OFFERED: dict[str, tuple[Statement, Statement]] = {

@@ -15,6 +15,7 @@ from checks.statement import Identity, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus.gradients import grad, power_p
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.masks import previous
 from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, sum_over
 from derivations.calculus.unicode import unicode_math, with_letters
@@ -94,3 +95,12 @@ def test_products_that_differ_in_their_groups_alone_show_them() -> None:
     assert part_latex(Identity(x.T @ M @ M @ x, x.T @ (M @ x))).count("left(") == 0
     shown = part_latex(Identity(x.T @ M @ x, x.T @ (M @ x)))
     assert unicode_math(shown) == "xᵀ M x = xᵀ (M x)"
+
+
+def test_what_stands_before_the_first_row_is_that_of_the_whole_formula() -> None:
+    """(u + v)_0 = 2x was printed as u + v_0 = 2x."""
+    u, v, x = as_term(Tensor("u", ("N",))), as_term(Tensor("v", ("N",))), as_term(Tensor("x"))
+    i = Index("i", "N")
+    sums = Identity(previous(u + v, i, 2 * x), previous(u, i, x) + previous(v, i, x))
+    assert judge(sums).proved
+    assert r"{\left(u + v\right)}_{0} = 2\,x" in conditions_latex(sums)

@@ -162,3 +162,20 @@ def test_what_grows_is_shown_as_all_that_is_differentiated() -> None:
     growing = Grows("g", x - y, x, ((x, (1, 2)), (y, (1, 2))))
     assert judge(growing).proved
     assert growing.statement_latex().startswith(r"\frac{\partial}{\partial x}\left(x - y\right) > 0")
+
+
+def test_an_average_is_shown_as_what_it_is() -> None:
+    """1/3 was shown as equal to 0.3333, a mean of five decimals as the printed one, and a distance of 0.01 as
+    too far where 0.01 is allowed.
+    """
+
+    def shown(entries: str, printed: str, digits: int) -> tuple[str, str]:
+        column = Column("a", tuple(map(Fraction, entries.split())), Fraction(printed), digits)
+        finding = judge(Averages((column,)))
+        return finding.steps[0]["latex"].partition(r"\sum ")[2], finding.counterexample or ""
+
+    assert shown("0 0 1", "0.33", 2)[0] == r"\approx 0.3333"
+    assert shown("1 2", "1.5", 1) == ("= 1.5000", "")
+    assert shown("0.00001 0.00002", "0.00005", 5)[0] == "= 0.0000150"
+    assert shown("1 1", "1.01", 2)[1].endswith("is 1, printed 1.01; rounding allows less than 0.01")
+    assert shown("1 1", "1.04", 2)[1].endswith("is 1, printed 1.04; rounding allows 0.01")
