@@ -141,11 +141,16 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         return True
     if isinstance(repair, AtLeast | Order | GaussianMean | NormalMean) and holds_whatever(repair, printed):
         return True
+    places = not explained and all(isinstance(p, Stationary | Extremum) for p in printed)
+    if places and isinstance(repair, Identity | AtLeast | Follows | Implication):
+        # a formula rearranged, or a number above itself, says nothing of where it is least
+        said = repair.conclusion.term if isinstance(repair, Implication) else repair.lhs - repair.rhs
+        if {p.variable for p in printed} & _cancelled(said):
+            return True
+    if places and isinstance(repair, Identity):
+        return _vanish((repair.lhs - repair.rhs,), ())
     if isinstance(repair, AtLeast) and repair.above is not None:
         return _assumed(Identity(repair.lhs, repair.rhs + repair.above, repair.given), printed)
-    places = not explained and all(isinstance(p, Stationary | Extremum) for p in printed)
-    if places and isinstance(repair, Identity):  # a formula rearranged says nothing of where it is least
-        return _vanish((repair.lhs - repair.rhs,), ())
     numbers = not explained and all(isinstance(p, Arithmetic | Averages) for p in printed)
     if numbers and isinstance(repair, Identity | Stacked | Arithmetic):  # an identity, or other numbers
         known = {n for p in printed for n in _computed(p)}
@@ -183,7 +188,7 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         return True  # another meaning of what is printed
     if isinstance(repair, Definition | Scoped):
         subjects = named(tuple(_meanings(repair.name, printed))) - named(repair.name)
-        if subjects and not subjects & named((repair.meaning, getattr(repair, "given", ()))):
+        if subjects and not subjects & _about(repair):
             return True
         return not any(
             isinstance(p, Definition | Scoped)
@@ -208,6 +213,26 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             return bool(tensors_of(tuple(used)) - tensors_of((printed, repair.conclusion)))
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
+
+
+def _about(repair: Definition | Scoped) -> set[str]:
+    """What the meaning of a name is about with definitions put in; not what cancels in it."""
+    given: tuple[Given, ...] = getattr(repair, "given", ())
+    used = tensors_of(repair.meaning)
+    for _ in given:  # also in one another
+        used |= tensors_of([g.value for g in given if g.tensor in used])
+    given = tuple(g for g in given if g.tensor in used)
+    gone = {t.name for t in _cancelled(repair.meaning, given)}
+    return named((repair.meaning, given)) - gone
+
+
+def _cancelled(term: Term, given: tuple[Given, ...] = ()) -> set[Tensor]:
+    """What is written in a formula and is not left of it in normal form."""
+    expr = general_entry(term, given)
+    try:
+        return set() if expr is None else ix.tensors(expr) - ix.tensors(to_expr(nf.normal(expr)))
+    except ZeroDivisionError:  # which its engine will say
+        return set()
 
 
 def _meanings(name: Term, printed: tuple[Any, ...]) -> Iterator[Term]:

@@ -194,6 +194,26 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
     ),
     "the energy multiplied out": (LEAST, Identity((x - y) ** 2, x**2 - 2 * x * y + y**2)),
     "the resting energy multiplied out": (RESTS, Identity((x - y) ** 2, x**2 - 2 * x * y + y**2)),
+    "the energy and a number, multiplied out": (
+        LEAST,
+        Identity(
+            (x - y) ** 2 + q_s, x**2 - 2 * x * y + y**2 + as_term(R), given=(Given(S, (), as_term(R), ""),)
+        ),
+    ),
+    "the energy above itself": (LEAST, AtLeast((x - y) ** 2, x**2 - 2 * x * y + y**2 - 1, as_term(1))),
+    "the energy above itself where a number is": (
+        RESTS,
+        Implication(
+            (Fact("h", q_s, ">="),),
+            Fact("c", (x - y) ** 2 - x**2 + 2 * x * y - y**2 + q_s * y**2, ">="),
+            (("h", y**2),),
+        ),
+    ),
+    "another name, and the printed ones cancel": (Identity(B, x * y), Definition(B, q_s + x * (y - y))),
+    "another name, and a definition of nothing in it": (
+        Identity(B, x * y),
+        Definition(B, q_s, given=(Given(R, (), x - y, ""),)),
+    ),
     "the name of something else": (Identity(B, x * y), Definition(B, as_term(S))),
     "a side and nothing": (SQUARED, Follows(IF_ZERO, SQUARE, SQUARE + y, -as_term(R), ZERO)),
 }
@@ -227,6 +247,11 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
         Implication((Fact("h", x - y, "="),), Fact("c", x**2 - x * y, "="), (("h", x),)),
     ),
     "where the minimum is": (LEAST, Extremum((x - y) ** 2, X, y, "a global minimum", (x - y) ** 2)),
+    "what the energy is above": (LEAST, AtLeast((x - y) ** 2, NONE, (x - y) ** 2)),
+    "a name, by way of others": (
+        Identity(B, x * y),
+        Definition(B, q_s, given=(Given(S, (), 2 * as_term(R), ""), Given(R, (), x - y, ""))),
+    ),
     "where the energy rests": (RESTS, Stationary((x - y) ** 2, X, y)),
     "what the energy is without its place": (LEAST, Identity((x - B) ** 2, x**2, given=AT_ZERO)),
     "where it goes": (GOES, Limit(X, x - as_term(ETA) * (x - y), y, rate=1 - as_term(ETA), high=Fraction(2))),
