@@ -167,6 +167,8 @@ def test_an_odd_root_asks_for_nothing_that_a_square_root_needs() -> None:
     assert implied([third, Fact("x", x, ">")], root, ("y", -sqrt(x))).proved
     cube = Fact("c", x ** Fraction(2, 3) - x ** Fraction(1, 3) * y, "=")
     assert implied([third], cube, ("y", x ** Fraction(1, 3))).proved
+    below = Fact("y", x ** Fraction(-1, 3) - y, "=")  # not 0 at least
+    assert implied([below], Fact("c", (x ** Fraction(-1, 3) - y) / x, "="), ("y", 1 / x)).proved
 
 
 def test_a_conclusion_in_other_letters_is_its_hypothesis() -> None:
