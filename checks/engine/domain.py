@@ -26,7 +26,7 @@ from derivations.calculus.gradients import Moved
 from derivations.calculus.losses import recognised, without_losses
 from derivations.calculus.printing import to_expr
 from derivations.calculus.program import Program, Raw
-from derivations.calculus.term import Term, subterms
+from derivations.calculus.term import NonConformable, Term, subterms
 
 _ORDERS = 24
 """Orders of the letters of sums that are tried."""
@@ -59,12 +59,20 @@ def check_derived(statement: Any) -> None:
     """Raise Malformed for a derived formula that is printed as one that is defined elsewhere too: it is
     printed simplified, and what is left out then, as in y x/x, asks for more than the rest.
     """
-    if getattr(statement, "nested", False):
+    if getattr(statement, "nested", False) or not _fits(statement):
         return
     for written in {term.data for term in all_terms(statement) if isinstance(term, Raw)}:
         if _cut(written, statement):
             text = Raw((), written).latex()
             raise Malformed(f"{text} is what is left of a formula that is not defined everywhere")
+
+
+def _fits(statement: Any) -> bool:
+    """Whether shapes agree in each formula: where they do not, its engine refutes what is printed by that."""
+    try:
+        return all(term.shape() is not None for term in terms_of(statement))
+    except NonConformable:
+        return False
 
 
 def _cut(written: ix.Expr, statement: Any) -> bool:

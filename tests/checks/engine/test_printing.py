@@ -69,6 +69,8 @@ def test_a_derived_formula_is_not_printed_without_what_it_asks_for() -> None:
     k, u = Index("k", "N"), Tensor("u", ("N",))
     summed = Identity(Raw((), ix.Sum(k, u[k] / u[k] / u[k])), sum_over(k, as_term(u)[k]))
     assert judge(summed).holds is False  # whatever letter the sum has
+    misfit = Identity(Raw((), y.scalar * x.scalar / x.scalar), as_term(y) + as_term(u))
+    assert "shapes do not agree" in str(judge(misfit))
     n, z = Index("n", "N"), Tensor("z", ())
     square = y.scalar * x.scalar / x.scalar**2  # asks for what y/x does, as that of a product for its factors
     apart = ix.Sum(n, ix.Sum(k, 1 / (u[n] - u[k] + x.scalar)))
