@@ -202,17 +202,26 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     if isinstance(repair, Implication):
         if _vanish((repair.conclusion.term,), ()):
             return True  # 0 is what it is
-        taken: dict[Any, Term] = {}  # a hypothesis that is used twice in one way is used once
-        for name, multiplier, at, over in repair.uses():
-            before = taken.get((name, at, over))
-            taken[name, at, over] = multiplier if before is None else before + multiplier
-        factors = list(taken.values())
+        factors = _multipliers(repair)
         if len(factors) > 1 and not tensors_of(tuple(factors)) and not repair.factor:
             # the conclusion in pieces, which symbols of their own hold apart: a = z and z = b for a = b
             used = {f.term for f in repair.hypotheses if f.relation == "="}
             return bool(tensors_of(tuple(used)) - tensors_of((printed, repair.conclusion)))
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
+
+
+def _multipliers(repair: Implication) -> list[Term]:
+    """What the hypotheses are multiplied by: a hypothesis that is used twice in one way, whatever the letters
+    of sums are, is used once, and times 0 not at all.
+    """
+    named, taken = {h.name: h for h in repair.hypotheses}, dict[Any, Term]()
+    for use in (u for u in repair.uses() if u.name in named):
+        alone = nf.normal(use._replace(multiplier=as_term(1)).summed(named[use.name]))
+        lettered = ix.free_indices(use.multiplier.entry()) & set(use.over)
+        way = (use.name, alone, (use.at, use.over) if lettered else ())
+        taken[way] = taken[way] + use.multiplier if way in taken else use.multiplier
+    return [m for m in taken.values() if not _vanish((m,), ())]
 
 
 def _about(repair: Definition | Scoped) -> set[str]:

@@ -44,6 +44,7 @@ def relu(number: Term) -> Term:
 
 SQUARE, SUM = (x + y) ** 2, x**2 + y**2
 S, k, a, POINTS = Tensor("s"), Index("k", "n"), Index("a", "d"), Tensor("p", ("n", "d"))
+m = Index("m", "n")
 q_s, ROWS = as_term(S), as_term(POINTS)
 SQUARED, NONE, HALF = Identity(SQUARE, SUM), as_term(0), as_term(Fraction(1, 2))
 B, U, W = as_term(Tensor("b")), Tensor("u", ("n",)), Tensor("w", ("n",))
@@ -96,6 +97,22 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
             (Fact("h", u[k] - w[k], "="),),
             Fact("c", sum_over(i, u[i]) - sum_over(i, w[i]), "="),
             (Use("h", HALF, over=(k,)), Use("h", HALF, over=(k,))),
+        ),
+    ),
+    "each summand, in two halves with other letters": (
+        Identity(sum_over(i, u[i]), sum_over(i, w[i])),
+        Implication(
+            (Fact("h", u[k] - w[k], "="),),
+            Fact("c", sum_over(i, u[i]) - sum_over(i, w[i]), "="),
+            (Use("h", HALF, over=(k,)), Use("h", HALF, ((k, m),), (m,))),
+        ),
+    ),
+    "each summand, and another hypothesis 0 times": (
+        Identity(sum_over(i, u[i]), sum_over(i, w[i])),
+        Implication(
+            (Fact("h", u[k] - w[k], "="), Fact("g", q_s, "=")),
+            Fact("c", sum_over(i, u[i]) - sum_over(i, w[i]), "="),
+            (Use("h", as_term(1), over=(k,)), ("g", y - y)),
         ),
     ),
     "what is printed in another letter": (
@@ -251,6 +268,14 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
     "a name, by way of others": (
         Identity(B, x * y),
         Definition(B, q_s, given=(Given(S, (), 2 * as_term(R), ""), Given(R, (), x - y, ""))),
+    ),
+    "what all are, of two": (
+        Identity(u[i], u[m] + q_s),
+        Implication(
+            (Fact("h", u[k] - q_s, "="),),
+            Fact("c", u[i] - u[m], "="),
+            (Use("h", as_term(1), ((k, i),)), Use("h", as_term(-1), ((k, m),))),
+        ),
     ),
     "where the energy rests": (RESTS, Stationary((x - y) ** 2, X, y)),
     "what the energy is without its place": (LEAST, Identity((x - B) ** 2, x**2, given=AT_ZERO)),
