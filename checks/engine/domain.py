@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice, permutations
 from typing import Any
 
 from checks.engine.finding import Finding
@@ -20,12 +21,15 @@ from checks.statement import Malformed, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
-from derivations.calculus.functions import NONNEGATIVE, POSITIVE
+from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE
 from derivations.calculus.gradients import Moved
 from derivations.calculus.losses import recognised, without_losses
 from derivations.calculus.printing import to_expr
 from derivations.calculus.program import Program, Raw
-from derivations.calculus.term import Term, subterms
+from derivations.calculus.term import NonConformable, Term, subterms
+
+_ORDERS = 24
+"""Orders of the letters of sums that are tried."""
 
 
 def guard(statement: Any, finding: Finding) -> Finding:
@@ -55,7 +59,7 @@ def check_derived(statement: Any) -> None:
     """Raise Malformed for a derived formula that is printed as one that is defined elsewhere too: it is
     printed simplified, and what is left out then, as in y x/x, asks for more than the rest.
     """
-    if getattr(statement, "nested", False):
+    if getattr(statement, "nested", False) or not _fits(statement):
         return
     for written in {term.data for term in all_terms(statement) if isinstance(term, Raw)}:
         if _cut(written, statement):
@@ -63,22 +67,44 @@ def check_derived(statement: Any) -> None:
             raise Malformed(f"{text} is what is left of a formula that is not defined everywhere")
 
 
+def _fits(statement: Any) -> bool:
+    """Whether shapes agree in each formula: where they do not, its engine refutes what is printed by that."""
+    try:
+        return all(term.shape() is not None for term in terms_of(statement))
+    except NonConformable:
+        return False
+
+
 def _cut(written: ix.Expr, statement: Any) -> bool:
-    """Whether what simplifying leaves out is not shown to be defined; not of what has no value at all."""
+    """Whether what simplifying leaves out is not shown to be defined, nor by what the rest asks for; not of
+    what has no value at all.
+    """
     free = ix.free_indices(written)
+    shown: dict[nf.Form, sg.Signs] = {}
     with suppress(ZeroDivisionError):
-        shown = {(_lettered(d.base, free), d.signs) for d in sg.demands(to_expr(nf.normal(written)))}
-        left = (d for d in sg.demands(written) if (_lettered(d.base, free), d.signs) not in shown)
+        for d in sg.demands(to_expr(nf.normal(written))):
+            for form in map(nf.normal, _lettered(d.base, free)):
+                shown[form] = shown.get(form, ANY) & d.signs
+        left = [d for d in sg.demands(written) if not _follows(next(_lettered(d.base, free)), d.signs, shown)]
         return any(not _signs(d.base, statement) <= d.signs for d in left)
     return False
 
 
-def _lettered(expr: ix.Expr, free: set[ix.Index]) -> nf.Form:
-    """The normal form with the letters of sums around it in the order in which they come."""
-    met = [i for node in ix.walk(expr) if isinstance(node, ix.At) for i in node.indices if i not in free]
-    inside = ix.free_indices(expr)
-    names = {i: ix.Index(f"bound{n}", i.dim) for n, i in enumerate(dict.fromkeys(met)) if i in inside}
-    return nf.normal(ix.rename(expr, names))
+def _follows(base: ix.Expr, signs: sg.Signs, shown: dict[nf.Form, sg.Signs]) -> bool:
+    return shown.get(nf.normal(base), ANY) & sg.signs(base, sg.Facts(forms=shown)) <= signs
+
+
+def _lettered(expr: ix.Expr, free: set[ix.Index]) -> Iterator[ix.Expr]:
+    """An expression with the letters of sums around it in each order, as which is which depends on how a
+    formula is written.
+    """
+    bound = sorted(ix.free_indices(expr) - free, key=lambda i: (i.dim, i.name))
+    letters = [
+        ix.Index(f"bound{n - [j.dim for j in bound].index(i.dim)}", i.dim) for n, i in enumerate(bound)
+    ]
+    for order in islice(permutations(letters), _ORDERS):
+        if all(i.dim == j.dim for i, j in zip(bound, order, strict=True)):
+            yield ix.rename(expr, dict(zip(bound, order, strict=True)))
 
 
 def not_shown(statement: Any) -> list[sg.Demand]:

@@ -157,8 +157,7 @@ def defined(
     for demand in still_open:
         if not demand.signs:  # where it is defined is not known: no place where it is not
             continue
-        if demand.odd:  # the cube root of -8 is -2 for many
-            demand = replace(demand, signs=demand.signs | {-1})
+        demand = replace(demand, signs=demand.lent())  # the cube root of -8 is -2 for many
         found = violation(demand, given, nonzero, seed)
         if found:
             what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"
@@ -199,7 +198,7 @@ def facts_of(hypotheses: Iterable[Any]) -> sg.Facts:
     for h in (h for h in hypotheses if isinstance(h, Fact)):
         expr = h.term.entry()
         few = frozenset(i for i in ix.free_indices(expr) if may_vanish(i.dim))
-        said = [(d.base, d.signs) for d in sg.granted(expr, few) if not d.odd]
+        said = [(d.base, d.lent()) for d in sg.granted(expr, few)]
         if sg.is_about(expr, few):
             said.append((expr, known.get(h.relation, fn.ANY)))
         for base, signs in said:

@@ -278,9 +278,9 @@ def _few(expr: ix.Expr) -> set[Index]:
 
 def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
     """Whether what a formula asks of a base is asked of it by what is assumed to be defined as well, or
-    visibly so.
+    visibly so: an odd root, which many define below 0, asks less than others do.
     """
-    asked = [s.signs for s in stated if s.base == demand.base]
+    asked = [s.signs if demand.odd else s.lent() for s in stated if s.base == demand.base]
     return any(signs <= demand.signs for signs in asked) or sg.signs(demand.base, facts) <= demand.signs
 
 

@@ -145,14 +145,19 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         return True
     if isinstance(repair, AtLeast | Order | GaussianMean | NormalMean) and holds_whatever(repair, printed):
         return True
+    places = not explained and all(isinstance(p, Stationary | Extremum) for p in printed)
+    if places and isinstance(repair, Identity | AtLeast | Follows | Implication):
+        # a formula rearranged, or a number above itself, says nothing of where it is least
+        said = repair.conclusion.term if isinstance(repair, Implication) else repair.lhs - repair.rhs
+        if {p.variable for p in printed} & _cancelled(said):
+            return True
+    if places and isinstance(repair, Identity):
+        return _vanish((repair.lhs - repair.rhs,), ())
     if isinstance(repair, AtLeast):
         gaps = (as_term(0),) if repair.above is None else (as_term(0), repair.above)
         return any(_assumed(Identity(repair.lhs, repair.rhs + gap, repair.given), printed) for gap in gaps)
     if isinstance(repair, NormalMean) and not _moves(repair.integrand, repair.w, repair.given):
         return True
-    places = not explained and all(isinstance(p, Stationary | Extremum) for p in printed)
-    if places and isinstance(repair, Identity):  # a formula rearranged says nothing of where it is least
-        return _vanish((repair.lhs - repair.rhs,), ())
     numbers = not explained and all(isinstance(p, Arithmetic | Averages) for p in printed)
     if numbers and isinstance(repair, Identity | Stacked | Arithmetic):  # an identity, or other numbers
         known = {n for p in printed for n in _computed(p)}
@@ -193,7 +198,7 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         return True  # another meaning of what is printed
     if isinstance(repair, Definition | Scoped):
         subjects = named(tuple(_meanings(repair.name, printed))) - named(repair.name)
-        if subjects and not subjects & named((repair.meaning, getattr(repair, "given", ()))):
+        if subjects and not subjects & _about(repair):
             return True
         return not any(
             isinstance(p, Definition | Scoped)
@@ -207,17 +212,46 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     if isinstance(repair, Implication):
         if _vanish((repair.conclusion.term,), ()):
             return True  # 0 is what it is
-        taken: dict[Any, Term] = {}  # a hypothesis that is used twice in one way is used once
-        for name, multiplier, at, over in repair.uses():
-            before = taken.get((name, at, over))
-            taken[name, at, over] = multiplier if before is None else before + multiplier
-        factors = list(taken.values())
+        factors = _multipliers(repair)
         if len(factors) > 1 and not tensors_of(tuple(factors)) and not repair.factor:
             # the conclusion in pieces, which symbols of their own hold apart: a = z and z = b for a = b
             used = {f.term for f in repair.hypotheses if f.relation == "="}
             return bool(tensors_of(tuple(used)) - tensors_of((printed, repair.conclusion)))
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
+
+
+def _multipliers(repair: Implication) -> list[Term]:
+    """What the hypotheses are multiplied by: a hypothesis that is used twice in one way, whatever the letters
+    of sums are, is used once, and times 0 not at all.
+    """
+    named, taken = {h.name: h for h in repair.hypotheses}, dict[Any, Term]()
+    for use in (u for u in repair.uses() if u.name in named):
+        alone = nf.normal(use._replace(multiplier=as_term(1)).summed(named[use.name]))
+        lettered = ix.free_indices(use.multiplier.entry()) & set(use.over)
+        way = (use.name, alone, (use.at, use.over) if lettered else ())
+        taken[way] = taken[way] + use.multiplier if way in taken else use.multiplier
+    return [m for m in taken.values() if not _vanish((m,), ())]
+
+
+def _about(repair: Definition | Scoped) -> set[str]:
+    """What the meaning of a name is about with definitions put in; not what cancels in it."""
+    given: tuple[Given, ...] = getattr(repair, "given", ())
+    used = tensors_of(repair.meaning)
+    for _ in given:  # also in one another
+        used |= tensors_of([g.value for g in given if g.tensor in used])
+    given = tuple(g for g in given if g.tensor in used)
+    gone = {t.name for t in _cancelled(repair.meaning, given)}
+    return named((repair.meaning, given)) - gone
+
+
+def _cancelled(term: Term, given: tuple[Given, ...] = ()) -> set[Tensor]:
+    """What is written in a formula and is not left of it in normal form."""
+    expr = general_entry(term, given)
+    try:
+        return set() if expr is None else ix.tensors(expr) - ix.tensors(to_expr(nf.normal(expr)))
+    except ZeroDivisionError:  # which its engine will say
+        return set()
 
 
 def _meanings(name: Term, printed: tuple[Any, ...]) -> Iterator[Term]:

@@ -396,6 +396,10 @@ class Demand:
     kink: bool = False
     odd: bool = False
 
+    def lent(self) -> Signs:
+        """The signs of the base wherever this is defined, also for those who define odd roots below 0."""
+        return self.signs | frozenset(-s for s in self.signs) if self.odd else self.signs
+
     def words(self) -> str:
         """The demand as a relation of the base to zero."""
         names = {NONZERO: "≠ 0", NONNEGATIVE: "≥ 0", POSITIVE: "> 0"}

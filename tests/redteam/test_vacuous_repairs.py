@@ -47,6 +47,7 @@ def relu(number: Term) -> Term:
 
 SQUARE, SUM = (x + y) ** 2, x**2 + y**2
 S, k, a, POINTS = Tensor("s"), Index("k", "n"), Index("a", "d"), Tensor("p", ("n", "d"))
+m = Index("m", "n")
 q_s, ROWS = as_term(S), as_term(POINTS)
 SQUARED, NONE, HALF = Identity(SQUARE, SUM), as_term(0), as_term(Fraction(1, 2))
 B, U, W = as_term(Tensor("b")), Tensor("u", ("n",)), Tensor("w", ("n",))
@@ -99,6 +100,22 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
             (Fact("h", u[k] - w[k], "="),),
             Fact("c", sum_over(i, u[i]) - sum_over(i, w[i]), "="),
             (Use("h", HALF, over=(k,)), Use("h", HALF, over=(k,))),
+        ),
+    ),
+    "each summand, in two halves with other letters": (
+        Identity(sum_over(i, u[i]), sum_over(i, w[i])),
+        Implication(
+            (Fact("h", u[k] - w[k], "="),),
+            Fact("c", sum_over(i, u[i]) - sum_over(i, w[i]), "="),
+            (Use("h", HALF, over=(k,)), Use("h", HALF, ((k, m),), (m,))),
+        ),
+    ),
+    "each summand, and another hypothesis 0 times": (
+        Identity(sum_over(i, u[i]), sum_over(i, w[i])),
+        Implication(
+            (Fact("h", u[k] - w[k], "="), Fact("g", q_s, "=")),
+            Fact("c", sum_over(i, u[i]) - sum_over(i, w[i]), "="),
+            (Use("h", as_term(1), over=(k,)), ("g", y - y)),
         ),
     ),
     "what is printed in another letter": (
@@ -197,6 +214,26 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
     ),
     "the energy multiplied out": (LEAST, Identity((x - y) ** 2, x**2 - 2 * x * y + y**2)),
     "the resting energy multiplied out": (RESTS, Identity((x - y) ** 2, x**2 - 2 * x * y + y**2)),
+    "the energy and a number, multiplied out": (
+        LEAST,
+        Identity(
+            (x - y) ** 2 + q_s, x**2 - 2 * x * y + y**2 + as_term(R), given=(Given(S, (), as_term(R), ""),)
+        ),
+    ),
+    "the energy above itself": (LEAST, AtLeast((x - y) ** 2, x**2 - 2 * x * y + y**2 - 1, as_term(1))),
+    "the energy above itself where a number is": (
+        RESTS,
+        Implication(
+            (Fact("h", q_s, ">="),),
+            Fact("c", (x - y) ** 2 - x**2 + 2 * x * y - y**2 + q_s * y**2, ">="),
+            (("h", y**2),),
+        ),
+    ),
+    "another name, and the printed ones cancel": (Identity(B, x * y), Definition(B, q_s + x * (y - y))),
+    "another name, and a definition of nothing in it": (
+        Identity(B, x * y),
+        Definition(B, q_s, given=(Given(R, (), x - y, ""),)),
+    ),
     "the name of something else": (Identity(B, x * y), Definition(B, as_term(S))),
     "a product that is bracketed otherwise": (
         Identity(ROWS.T @ ROWS, ROWS.T),
@@ -256,6 +293,19 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
         Implication((Fact("h", x - y, "="),), Fact("c", x**2 - x * y, "="), (("h", x),)),
     ),
     "where the minimum is": (LEAST, Extremum((x - y) ** 2, X, y, "a global minimum", (x - y) ** 2)),
+    "what the energy is above": (LEAST, AtLeast((x - y) ** 2, NONE, (x - y) ** 2)),
+    "a name, by way of others": (
+        Identity(B, x * y),
+        Definition(B, q_s, given=(Given(S, (), 2 * as_term(R), ""), Given(R, (), x - y, ""))),
+    ),
+    "what all are, of two": (
+        Identity(u[i], u[m] + q_s),
+        Implication(
+            (Fact("h", u[k] - q_s, "="),),
+            Fact("c", u[i] - u[m], "="),
+            (Use("h", as_term(1), ((k, i),)), Use("h", as_term(-1), ((k, m),))),
+        ),
+    ),
     "where the energy rests": (RESTS, Stationary((x - y) ** 2, X, y)),
     "what the energy is without its place": (LEAST, Identity((x - B) ** 2, x**2, given=AT_ZERO)),
     "where it goes": (GOES, Limit(X, x - as_term(ETA) * (x - y), y, rate=1 - as_term(ETA), high=Fraction(2))),

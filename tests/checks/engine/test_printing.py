@@ -70,6 +70,13 @@ def test_a_derived_formula_is_not_printed_without_what_it_asks_for() -> None:
     k, u = Index("k", "N"), Tensor("u", ("N",))
     summed = Identity(Raw((), ix.Sum(k, u[k] / u[k] / u[k])), sum_over(k, as_term(u)[k]))
     assert judge(summed).holds is False  # whatever letter the sum has
+    misfit = Identity(Raw((), y.scalar * x.scalar / x.scalar), as_term(y) + as_term(u))
+    assert "shapes do not agree" in str(judge(misfit))
+    n, z = Index("n", "N"), Tensor("z", ())
+    square = y.scalar * x.scalar / x.scalar**2  # asks for what y/x does, as that of a product for its factors
+    apart = ix.Sum(n, ix.Sum(k, 1 / (u[n] - u[k] + x.scalar)))
+    for expr in (square, y.scalar / (x.scalar * z.scalar), apart):
+        assert judge(Identity(Raw((), expr), as_term(y))).counterexample
     seen = Identity(Raw((), y.scalar / x.scalar + 1), (as_term(y) + as_term(x)) / as_term(x))
     assert judge(seen).counterexample == "x = 0: the denominator is 0"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from checks.kernel.trees import NotCovered
 from checks.kinds.implication import Implication, Use
 from checks.statement import Fact, Malformed
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import as_term, sum_over
+from derivations.calculus.term import as_term, sqrt, sum_over
 
 i, j, k, l, p, q, r = (Index(name, "N") for name in "ijklpqr")
 OTHER = Index("m", "M")
@@ -155,6 +156,19 @@ def test_what_has_the_index_keeps_its_sign() -> None:
     assert implied([Fact("u", SHORT[n], ">")], inverse, Use("u", SHORT[n] ** -2, over=(n,))).proved
     other = Fact("c", 2 * SHORT[o], ">")
     assert implied([Fact("u", SHORT[n], ">")], other, Use("u", 2 * one, ((n, o),))).proved
+
+
+def test_an_odd_root_asks_for_nothing_that_a_square_root_needs() -> None:
+    """Many define the cube root of -8: it is assumed of no number then that it is not negative."""
+    x, y = as_term(Tensor("x", ())), as_term(Tensor("y", ()))
+    third = Fact("y", x ** Fraction(1, 3) - y, "=")
+    root = Fact("c", sqrt(x) * (y - x ** Fraction(1, 3)), "=")
+    assert implied([third], root, ("y", -sqrt(x))).holds is None
+    assert implied([third, Fact("x", x, ">")], root, ("y", -sqrt(x))).proved
+    cube = Fact("c", x ** Fraction(2, 3) - x ** Fraction(1, 3) * y, "=")
+    assert implied([third], cube, ("y", x ** Fraction(1, 3))).proved
+    below = Fact("y", x ** Fraction(-1, 3) - y, "=")  # not 0 at least
+    assert implied([below], Fact("c", (x ** Fraction(-1, 3) - y) / x, "="), ("y", 1 / x)).proved
 
 
 def test_a_conclusion_in_other_letters_is_its_hypothesis() -> None:
