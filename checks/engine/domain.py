@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice, permutations
+from itertools import islice
 from typing import Any
 
 from checks.engine.finding import Finding
@@ -102,9 +102,7 @@ def _lettered(expr: ix.Expr, free: set[ix.Index]) -> Iterator[ix.Expr]:
     letters = [
         ix.Index(f"bound{n - [j.dim for j in bound].index(i.dim)}", i.dim) for n, i in enumerate(bound)
     ]
-    for order in islice(permutations(letters), _ORDERS):
-        if all(i.dim == j.dim for i, j in zip(bound, order, strict=True)):
-            yield ix.rename(expr, dict(zip(bound, order, strict=True)))
+    yield from islice(ix.renamings(expr, bound, letters), _ORDERS)
 
 
 def not_shown(statement: Any) -> list[sg.Demand]:

@@ -181,11 +181,18 @@ def violation(
     return None
 
 
-def of_none(expressions: Iterable[ix.Expr], shared: set[Index]) -> str:
-    """Why what is said for all values of indices that are not ``shared`` may be said of nothing: one of them
-    runs over a size that may be 0; "" if none does.
+def may_have_none(*expressions: ix.Expr) -> set[Index]:
+    """The free indices that run over a size that may be 0: what is said for all their values may be said of
+    nothing.
     """
-    loose = {i.dim for expr in expressions for i in ix.free_indices(expr) - shared if may_vanish(i.dim)}
+    return {i for expr in expressions for i in ix.free_indices(expr) if may_vanish(i.dim)}
+
+
+def of_none(expressions: Iterable[ix.Expr], shared: set[Index]) -> str:
+    """Why what is said for all values of indices that are not ``shared`` may be said of nothing; "" if it is
+    not.
+    """
+    loose = {i.dim for i in may_have_none(*expressions) - shared}
     return f"where {min(loose)} is 0, what is assumed for all indices says nothing" if loose else ""
 
 
@@ -197,7 +204,7 @@ def facts_of(hypotheses: Iterable[Any]) -> sg.Facts:
     forms: dict[nf.Form, sg.Signs] = {}
     for h in (h for h in hypotheses if isinstance(h, Fact)):
         expr = h.term.entry()
-        few = frozenset(i for i in ix.free_indices(expr) if may_vanish(i.dim))
+        few = frozenset(may_have_none(expr))
         said = [(d.base, d.lent()) for d in sg.granted(expr, few)]
         if sg.is_about(expr, few):
             said.append((expr, known.get(h.relation, fn.ANY)))

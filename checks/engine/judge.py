@@ -38,7 +38,7 @@ from derivations.calculus.term import (
     Softmax,
     Symbol,
     Term,
-    bare,
+    as_matrix,
     free,
     show_shapes,
 )
@@ -115,7 +115,7 @@ def conformable(*terms: Term) -> Evidence:
         return Evidence("derivation", "exact-symbolic", False, f"shapes do not agree: {error}")
     if len(shapes) > 1:
         detail = f"the two sides have different shapes: {show_shapes(shapes)}"
-        if len(set(map(bare, shapes))) == 1:
+        if len(set(map(as_matrix, shapes))) == 1:
             raise st.Malformed(f"{detail}, which are one and the same shape of a matrix")
         return Evidence("derivation", "exact-symbolic", False, detail)
     loose = set().union(*(free(t) for t in terms))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
-from itertools import pairwise, permutations, product
+from itertools import pairwise, product
 from typing import Any
 
 import sympy as sp
@@ -497,11 +497,9 @@ def in_other_letters(expr: ix.Expr, kept: set[Index], others: set[Index]) -> Ite
     all values of which it is said.
     """
     yield expr
-    free = ix.free_indices(expr)
-    loose = sorted(free - kept, key=lambda i: i.name)
-    for chosen in permutations(sorted(others - free, key=lambda i: i.name), len(loose)) if loose else ():
-        if all(i.dim == j.dim for i, j in zip(loose, chosen, strict=True)):
-            yield ix.rename(expr, dict(zip(loose, chosen, strict=True)))
+    own = ix.free_indices(expr)
+    if loose := sorted(own - kept, key=lambda i: i.name):
+        yield from ix.renamings(expr, loose, sorted(others - own, key=lambda i: i.name))
 
 
 def _pieces(item: Any) -> Iterator[Given | Fact | Link]:

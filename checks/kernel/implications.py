@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import partial
 
 from checks.engine.domain import hidden_demands
-from checks.engine.hypotheses import facts_of
+from checks.engine.hypotheses import facts_of, may_have_none
 from checks.kernel.context import Context, loose
 from checks.kernel.definedness import SAYS, said
 from checks.kernel.equalities import require_any, require_any_sign
@@ -19,7 +19,6 @@ from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.naming import may_vanish
 
 
 def implication(name: str, s: Implication) -> Theorem:
@@ -32,7 +31,7 @@ def implication(name: str, s: Implication) -> Theorem:
     if any(u.at or u.over for u in s.uses()):
         raise NotCovered("a hypothesis at another index, or summed")
     shared = ix.free_indices(s.conclusion.term.entry())
-    if any(may_vanish(i.dim) for h in s.hypotheses for i in ix.free_indices(h.term.entry()) - shared):
+    if may_have_none(*(h.term.entry() for h in s.hypotheses)) - shared:
         raise NotCovered("a hypothesis for all values of an index that may have none")
     facts = {h.name: h for h in s.hypotheses}
     factor: ix.Expr = ix.Num(Fraction(1))
@@ -95,11 +94,8 @@ def implication_defined(name: str, s: Implication) -> list[Theorem]:
     anything need be shown.
     """
     stated = [d for h in s.hypotheses for d in sg.demands(h.term.entry())]
-    asked = [
-        d
-        for e in (s.conclusion.term.entry(), *(u.multiplier.entry() for u in s.uses()))
-        for d in sg.demands(e)
-    ]
+    terms = (s.conclusion.term, *(u.multiplier for u in s.uses()))
+    asked = [d for term in terms for d in sg.demands(term.entry())]
     asked += hidden_demands(s)
     known = {(d.base, signs) for d in stated for signs in SAYS if d.signs <= signs}
     asked = [d for d in dict.fromkeys(asked) if (d.base, d.signs) not in known]

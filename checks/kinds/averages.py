@@ -63,17 +63,19 @@ def _mean(c: Column) -> str:
     return rf"\tfrac{{{rounded(c.mean * len(c.entries), c.digits)}}}{{{len(c.entries)}}}"
 
 
-def _decimal(c: Column) -> str:
-    """The mean in decimals, with more of them than are printed."""
-    return rounded(c.mean, max(4, c.digits + 2))
+def _decimal(c: Column) -> tuple[str, bool]:
+    """The mean in decimals, with more of them than are printed, and whether it is that."""
+    text = rounded(c.mean, max(4, c.digits + 2))
+    return text, c.mean == Fraction(text)
 
 
 def _words(c: Column) -> str:
     """Why a printed average is none of its column: a whole unit is too far but where all lies halfway."""
-    about = "" if c.mean == Fraction(_decimal(c)) else "about "
+    mean, exact = _decimal(c)
+    about = "" if exact else "about "
     less, unit = "" if c.halfway else "less than ", rounded(Fraction(1, 10**c.digits), c.digits)
     return (
-        f"{c.name}: the mean of the {len(c.entries)} printed rows is {about}{_decimal(c)}, printed "
+        f"{c.name}: the mean of the {len(c.entries)} printed rows is {about}{mean}, printed "
         f"{rounded(c.printed, c.digits)}; rounding allows {less}{unit}"
     )
 
@@ -107,7 +109,8 @@ def averages(statement: Averages, seed: int, with_mutants: bool) -> Finding:
         detail += f"; only with the rounding of the rows: {', '.join(loose)}"
     finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
     for c in statement.columns:
-        relation, mean = (r"\approx" if c.mean != Fraction(_decimal(c)) else "="), _decimal(c)
+        mean, exact = _decimal(c)
+        relation = "=" if exact else r"\approx"
         latex = rf"\text{{{c.name}: }} \tfrac{{1}}{{{len(c.entries)}}}\textstyle\sum {relation} {mean}"
         reason = f"printed {rounded(c.printed, c.digits)}: " + _reading(c)
         step = {"title": c.name, "latex": latex, "reason": reason, "grade": "exact-rational"}

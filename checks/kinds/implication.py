@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from checks.engine.domain import hidden_demands
 from checks.engine.finding import Finding
-from checks.engine.hypotheses import facts_of
+from checks.engine.hypotheses import facts_of, may_have_none, of_none
 from checks.engine.instances import (
     Instance,
     assigned,
@@ -256,8 +256,7 @@ def _shared(statement: Implication) -> set[Index]:
 
 def _undefined(statement: Implication) -> str:
     """What of the conclusion is not shown to be defined where the hypotheses hold; "" if all of it is."""
-    facts, stated = statement.facts(), _stated(statement)
-    if not all(_met(d, stated, facts) for d in sg.demands(statement.conclusion.term.entry())):
+    if not _defined_under(statement.conclusion.term.entry(), _stated(statement), statement.facts()):
         return "the conclusion is not shown to be defined wherever the hypotheses hold"
     return ""
 
@@ -267,13 +266,8 @@ def _stated(statement: Implication, *others: Fact) -> list[sg.Demand]:
     shared = _shared(statement)
     found: list[sg.Demand] = []
     for expr in (f.term.entry() for f in (*statement.known(), *others)):
-        found += sg.granted(expr, frozenset(_few(expr) - shared))
+        found += sg.granted(expr, frozenset(may_have_none(expr) - shared))
     return found
-
-
-def _few(expr: ix.Expr) -> set[Index]:
-    """The indices of an expression that may have no values."""
-    return {i for i in ix.free_indices(expr) if may_vanish(i.dim)}
 
 
 def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
@@ -351,6 +345,7 @@ def _allowed(sign: int, relation: str) -> bool:
 def certificate_error(statement: Implication) -> str:
     """Why the certificate does not prove the conclusion; "" if it does."""
     facts, known = {h.name: h for h in statement.hypotheses}, statement.facts()
+    stated = _stated(statement, statement.conclusion)
     factor: ix.Expr = ix.Num(Fraction(1))
     if statement.factor:
         if any(name not in facts for name, _ in statement.factor):
@@ -366,7 +361,7 @@ def certificate_error(statement: Implication) -> str:
         name, multiplier = use.name, use.multiplier.entry()
         if name not in facts:
             return f"the certificate uses {name}, which is not assumed"
-        if not _defined_under(multiplier, statement):
+        if not _defined_under(multiplier, stated, known):
             return f"the multiplier of {name} is not shown to be defined wherever the hypotheses hold"
         if facts[name].relation != "=":
             signs = sg.signs(multiplier, known)
@@ -379,14 +374,13 @@ def certificate_error(statement: Implication) -> str:
     if statement.rest is not None:
         if conclusion.relation == "=":
             return "an equation leaves no rest"
-        if not _defined_under(statement.rest.entry(), statement):
+        if not _defined_under(statement.rest.entry(), stated, known):
             return "the rest is not shown to be defined wherever the hypotheses hold"
         if not (visibly(statement.rest, CONVEX) or cases.nonnegative(statement.rest.entry(), known)):
             return "the rest is not shown to be nonnegative"
         right.append(statement.rest.entry())
-    if few := set().union(*map(_few, (factor, *right))) - _shared(statement):
-        names = ", ".join(sorted(f"{i.name} over {i.dim}" for i in few))
-        return f"nothing says that there is a value of {names}"
+    if why := of_none((factor, *right), _shared(statement)):
+        return why
     sides = factor * conclusion.term.entry(), ix.Add(tuple(right))
     if not equal(*sides):
         return f"the certificate is not an identity: the sides differ by {difference(*sides)}"
@@ -398,12 +392,9 @@ def certificate_error(statement: Implication) -> str:
     return ""
 
 
-def _defined_under(multiplier: ix.Expr, statement: Implication) -> bool:
-    """Whether a multiplier is defined wherever the hypotheses hold and they and the conclusion are
-    defined.
-    """
-    facts, stated = statement.facts(), _stated(statement, statement.conclusion)
-    return all(_met(d, stated, facts) for d in sg.demands(multiplier))
+def _defined_under(expr: ix.Expr, stated: list[sg.Demand], facts: sg.Facts) -> bool:
+    """Whether an expression is defined wherever what is stated is, under the facts."""
+    return all(_met(d, stated, facts) for d in sg.demands(expr))
 
 
 def _implication_latex(statement: Implication) -> str:

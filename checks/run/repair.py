@@ -149,10 +149,9 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     if places and isinstance(repair, Identity | AtLeast | Follows | Implication):
         # a formula rearranged, or a number above itself, says nothing of where it is least
         said = repair.conclusion.term if isinstance(repair, Implication) else repair.lhs - repair.rhs
-        if {p.variable for p in printed} & _cancelled(said):
+        same = isinstance(repair, Identity) and _vanish((said,), ())
+        if same or {p.variable for p in printed} & _cancelled(said):
             return True
-    if places and isinstance(repair, Identity):
-        return _vanish((repair.lhs - repair.rhs,), ())
     if isinstance(repair, AtLeast):
         gaps = (as_term(0),) if repair.above is None else (as_term(0), repair.above)
         return any(_assumed(Identity(repair.lhs, repair.rhs + gap, repair.given), printed) for gap in gaps)

@@ -7,7 +7,7 @@ proved here holds for every size. Nothing is simplified on construction: see ``d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -307,6 +307,23 @@ def rename(expr: Expr, mapping: dict[Index, Index]) -> Expr:
             new = index.fresh()
             return Sum(new, rename(body, {**mapping, index: new}))
     return rebuild(expr, tuple(rename(part, mapping) for part in children(expr)))
+
+
+def renamings(expr: Expr, indices: Sequence[Index], letters: Sequence[Index]) -> Iterator[Expr]:
+    """The expression with different letters of the same ranges in the place of free indices, in every
+    order.
+    """
+    yield from (rename(expr, mapping) for mapping in _assignments(indices, letters))
+
+
+def _assignments(indices: Sequence[Index], letters: Sequence[Index]) -> Iterator[dict[Index, Index]]:
+    if not indices:
+        yield {}
+        return
+    for n, letter in enumerate(letters):
+        if letter.dim == indices[0].dim:
+            for others in _assignments(indices[1:], [*letters[:n], *letters[n + 1 :]]):
+                yield {indices[0]: letter, **others}
 
 
 def define(expr: Expr, tensor: Tensor, rule: Callable[..., Expr]) -> Expr:

@@ -51,7 +51,7 @@ class Alike(NonConformable):
     """
 
 
-def bare(shape: Shape) -> Shape:
+def as_matrix(shape: Shape) -> Shape:
     """A shape as that of a matrix: (N, 1) is that of a vector, (1, 1) and (1) that of a number."""
     while shape[-1:] == ("1",):
         shape = shape[:-1]
@@ -60,7 +60,7 @@ def bare(shape: Shape) -> Shape:
 
 def misfit(words: str, shapes: Iterable[Shape]) -> NonConformable:
     """The error for shapes that differ."""
-    return (Alike if len(set(map(bare, shapes))) == 1 else NonConformable)(words)
+    return (Alike if len(set(map(as_matrix, shapes))) == 1 else NonConformable)(words)
 
 
 @dataclass(frozen=True)
@@ -326,7 +326,7 @@ class Product(Term):
                 f"objects of shapes {show_shapes(shapes)} stand side by side as if one were a scalar "
                 "(a matrix product is @, entry by entry it is hadamard)"
             )
-            number = sum(bare(s) != () for s in shapes) < 2
+            number = sum(as_matrix(s) != () for s in shapes) < 2
             raise (Alike if number or _as_matrices(self.args) else NonConformable)(words)
         return shapes[0] if shapes else ()
 
@@ -383,7 +383,7 @@ class MatMul(Term):
             left = (left[0], "1")
         if left[1] != right[0]:
             words = f"matrix product of shapes {show_shapes([left])} and {show_shapes([right])}: "
-            number = () in (bare(left), bare(right))
+            number = () in (as_matrix(left), as_matrix(right))
             raise (Alike if number else NonConformable)(f"{words}{left[1]} against {right[0]}")
         return left, right
 
@@ -657,7 +657,7 @@ class Diagonal(Term):
         shape = self.args[0].shape()
         if len(shape) != 1:
             words = f"diag of an object of shape {show_shapes([shape])}"
-            raise (Alike if len(bare(shape)) < 2 else NonConformable)(words)
+            raise (Alike if len(as_matrix(shape)) < 2 else NonConformable)(words)
         return (shape[0], shape[0])
 
     def entry(self, *at: Index) -> ix.Expr:

@@ -79,15 +79,21 @@ def compare(words: str, value: Fraction, relation: str, other: Fraction | int) -
     return Figure(words, value, relation, Fraction(other), 1)
 
 
+def ratio_bounds(base: Fraction, value: Fraction, digits: int = 1) -> tuple[Fraction, Fraction]:
+    """The least and the greatest ratio of two numbers that are printed as these."""
+    slack = Fraction(1, 2 * 10**digits)
+    return (base - slack) / (value + slack), (base + slack) / (value - slack)
+
+
 def off_and_allowed(
     base: Fraction, value: Fraction, ratio: Fraction, digits: int
 ) -> tuple[Fraction, Fraction]:
     """How far a printed ratio (one decimal) is from base/value, and how far the rounding of all three allows
     on that side. Where the first is at most the second, four decimals are kept that show it.
     """
-    slack, half, quotient = Fraction(1, 2 * 10**digits), TENTH / 2, base / value
-    nearest = (base + slack) / (value - slack) if ratio > quotient else (base - slack) / (value + slack)
-    off, allowed = abs(ratio - quotient), abs(nearest - quotient) + half
+    (low, high), quotient = ratio_bounds(base, value, digits), base / value
+    nearest = high if ratio > quotient else low
+    off, allowed = abs(ratio - quotient), abs(nearest - quotient) + TENTH / 2
     shown = Fraction(ceil(off * 10**4), 10**4), Fraction(floor(allowed * 10**4), 10**4)
     return shown if shown[0] <= shown[1] else (off, allowed)
 
