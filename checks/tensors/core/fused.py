@@ -32,6 +32,8 @@ BACKENDS = {
     "math": SDPBackend.MATH,
 }
 
+MULTIPLE = 8  # of columns: what torch's fused kernels on CUDA take in every number type
+
 
 class Fused(NamedTuple):
     """What torch's kernel returned, and what it ran on."""
@@ -91,7 +93,8 @@ def _attention(
     width = v.shape[-1]
     backend = backend_for(q.device, q.dtype)
     lead = q.shape[:-2]
-    wide = max(q.shape[-1], width)
+    multiple = 1 if q.device.type == "cpu" else MULTIPLE
+    wide = -(-max(q.shape[-1], width) // multiple) * multiple
     heads = _four_dimensional(q, wide), _four_dimensional(k, wide), _four_dimensional(v, wide)
     with exact_matmul(allow_tf32):
         if backend == "math":

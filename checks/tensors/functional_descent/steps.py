@@ -342,7 +342,7 @@ def check_steps(t: Trial) -> Agreement:
         compare(f"layer {k}", one, two, torch.full_like(one, bound))
         for k, (one, two, bound) in enumerate(zip(layers, truth, allowed, strict=True), 1)
     )
-    seen, bound = layers[-1][-queries:], torch.as_tensor(allowed[-1])
+    seen, bound = layers[-1][-queries:], layers[-1].new_tensor(allowed[-1])
     mutants = {"zero": largest("zero", seen.abs(), bound.expand(seen.shape))}
     for name, change in _mutants(how).items():
         other, step = change(task, how)
