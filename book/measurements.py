@@ -167,9 +167,9 @@ def _family_chart(rows: list[dict[str, Any]]) -> str:
 
 
 def _family_table(rows: list[dict[str, Any]]) -> str:
-    """Error over bound: a row for each check and number type, a column for each length."""
+    """Error over bound: a row for each check, number type and device, a column for each length."""
     lengths = sorted({r["tokens"] for r in rows})
-    cells: dict[tuple[str, str], dict[int, str]] = {}
+    cells: dict[tuple[str, int, str], dict[int, str]] = {}
     reasons: dict[str, None] = {}
     claims = {row["leg"]: row["claims"] for row in rows}
     for row in rows:
@@ -180,14 +180,15 @@ def _family_table(rows: list[dict[str, Any]]) -> str:
         if row["raised"] or any(e["passed"] is False for e in row["evidence"]):
             shown = "**failed**"
         reasons |= dict.fromkeys(e["not_run"] for e in row["evidence"] if e["not_run"])
-        cells.setdefault((row["leg"], row["dtype"]), {})[row["tokens"]] = shown
+        place = row["leg"], TYPES.index(row["dtype"]), row["device"]
+        cells.setdefault(place, {})[row["tokens"]] = shown
     body = [
-        [_checked(leg, claims[leg]), dtype, *(at.get(n, "") for n in lengths)]
-        for (leg, dtype), at in sorted(cells.items(), key=lambda item: (item[0][0], TYPES.index(item[0][1])))
+        [_checked(leg, claims[leg]), TYPES[dtype], device, *(at.get(n, "") for n in lengths)]
+        for (leg, dtype, device), at in sorted(cells.items())
     ]
-    shown = scroll(table(["Check", "Type", *(f"N = {n:,}" for n in lengths)], body), "numbers")
+    shown = scroll(table(["Check", "Type", "Device", *(f"N = {n:,}" for n in lengths)], body), "numbers")
     notes = "\n".join(f"- not run: {text(reason)}" for reason in reasons)
-    return folded(f"Error over bound of {len(cells)} checks", f"{shown}\n\n{notes}" if notes else shown)
+    return folded(f"Error over bound of {len(claims)} checks", f"{shown}\n\n{notes}" if notes else shown)
 
 
 def _checked(leg: str, claims: list[str]) -> str:

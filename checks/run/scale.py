@@ -140,6 +140,7 @@ class Run:
             "linear": climb.linear,
             "raised": raised,
             "evidence": [asdict(e) for e in part.evidence] if part else [],
+            "commit": self.results.about["commit"],
             "key": climb.name(n),
         }
         self.results.keep(row)

@@ -103,6 +103,15 @@ def test_a_later_run_replaces_the_same_part_of_an_earlier_one(folder):
     assert "0.25" in page and "0.75" not in page
 
 
+def test_what_ran_on_two_devices_stands_in_two_rows(folder):
+    for device, error in (("cpu", 0.25), ("cuda", 0.75)):
+        rows = [row("nguyen2023.legs.rows.a", 1024, [piece(error)]) | {"device": device}]
+        (folder / f"{device}.json").write_text(json.dumps({**run(rows), "date": "2026"}))
+    page = measurements.families(None)
+    assert "| float64 | cpu | 0.25 |" in page and "| float64 | cuda | 0.75 |" in page
+    assert "Error over bound of 1 checks" in page
+
+
 def test_the_pictures_leave_out_what_has_no_bound_for_rounding(folder):
     rows = [row("nguyen2023.legs.rows.a", 1024, [piece(5e6, 1e7, grade="measured"), piece(1e-9, 1e-6)])]
     (folder / "cpu.json").write_text(json.dumps(run(rows)))

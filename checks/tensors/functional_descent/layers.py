@@ -22,7 +22,8 @@ from checks.tensors.core.errors import TensorError
 from checks.tensors.functional_descent.kernels import Kernel
 
 JACOBIANS = ("diagonal", "full")
-BLOCK_BYTES = 1 << 22  # of weights at a time: larger blocks leave the processor's cache
+# of weights at a time: larger blocks leave a processor's cache, smaller ones leave a GPU idle
+BLOCK_BYTES, GPU_BLOCK_BYTES = 1 << 22, 1 << 29
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def head(w: Weights, kernel: Kernel, keys: torch.Tensor, tokens: torch.Tensor, d
         # written in place: small results kept between large blocks would keep the allocator from reusing
         # those
         out = tokens.new_empty(tokens.shape)
-        height = chunk_rows(count * math.prod(tokens.shape[:-2]), BLOCK_BYTES)
+        budget = BLOCK_BYTES if tokens.device.type == "cpu" else GPU_BLOCK_BYTES
+        height = chunk_rows(count * math.prod(tokens.shape[:-2]), budget)
         for part in slices(tokens.shape[-2], height):
             out[..., part, :] = kernel(projected, tokens[..., part, :] @ w.query.mT) @ values
     return out / count if divide else out

@@ -70,7 +70,7 @@ def test_lengths_at_which_float32_is_not_exact_are_refused(tokens: int) -> None:
 
 def test_the_leg_of_attention_looks_at_the_factor(monkeypatch: pytest.MonkeyPatch) -> None:
     _, right = rows.attention_engines(None, Options(1024, "bfloat16"))
-    assert right.passed and right.error is not None and right.error < right.bound
+    assert right.passed and right.error is not None and right.error < right.bound and right.wrong == 2
     assert len(rows.attention_engines(None, Options(1024))) == 1
     assert rows.attention_engines(None, Options(256, "bfloat16"))[1].not_run
     monkeypatch.setattr(bf, "factor", lambda tokens, kernel, device: bf_factor(tokens, wrong(factor=1.001)))
