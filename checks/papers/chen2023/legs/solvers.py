@@ -126,7 +126,7 @@ def convex_case(a: Any, options: Options) -> list[Evidence]:
     return [
         Evidence(
             "solver",
-            "certified-float",
+            "compared",
             passed,
             detail,
             error=worst,

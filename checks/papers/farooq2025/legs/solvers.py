@@ -184,7 +184,7 @@ def _certified(name: str, options: Options) -> list[Evidence]:
         ),
         Evidence(
             "solver",
-            "certified-float",
+            "compared",
             theirs.accepted(OWN) and below <= room and -room <= theirs.gap <= ACCEPTED * scale,
             f"{what}: duality gap of cvxpy's minimum, which is not below E(AV)",
             error=abs(theirs.gap),  # rounding may leave it below 0, where it is 0

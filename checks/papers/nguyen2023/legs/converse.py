@@ -88,7 +88,7 @@ def solver_recovers_values(assumptions: SvrAssumptions, options: Options) -> lis
         found.append(
             Evidence(
                 "solver",
-                "certified-float",
+                "compared",
                 error <= ACCEPTED,
                 "values found from the targets alone",
                 error=error,

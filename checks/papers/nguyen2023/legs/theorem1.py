@@ -112,14 +112,14 @@ def _float_check(qp: QuadraticProgram, name: str) -> Evidence:
         found = solve(qp)
         best = solve_exact(qp, found)
     except (SolverError, NoExactCertificate) as reason:
-        return Evidence("solver", "certified-float", None, not_run=f"{name}: {reason}")
+        return Evidence("solver", "compared", None, not_run=f"{name}: {reason}")
     data, value = qp.as_float(), float(best.certificate.primal_value)
     outside = np.concatenate([data.G @ found.x - data.h, np.abs(data.A @ found.x - data.b), [0]])
     far = outside.max() / np.abs(to_float(best.x)).max()
     error = max(abs(data.value(found.x) - value) / abs(value), far)
     return Evidence(
         "solver",
-        "certified-float",
+        "compared",
         error <= ACCEPTED,
         f"{name} program, its value and its constraints relative to the exactly certified optimum",
         error=error,
@@ -210,7 +210,7 @@ def exact_certificate(assumptions: SvrAssumptions, options: Options) -> list[Evi
         found.append(
             Evidence(
                 "solver",
-                "certified-float",
+                "compared",
                 passed,
                 detail,
                 error=error,
