@@ -28,7 +28,7 @@ BLOCK_BYTES, GPU_BLOCK_BYTES = 1 << 22, 1 << 29
 
 @dataclass(frozen=True)
 class Reading:
-    """On what published implementations differ; the defaults are the ones that carry out gradient descent.
+    """Where the layers of (9) and (10) can be read in two ways; the defaults carry out gradient descent.
 
     ``query_is_key``: the query attends to itself as well, as if it were an example with its placeholder
     outcome. ``divide``: heads are divided by the number of keys (P = I/N in (10)); None: all but softmax,
