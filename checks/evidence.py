@@ -10,7 +10,15 @@ from functools import cache
 from math import inf
 from typing import Any, get_args, get_origin, get_type_hints
 
-GRADES = ("exact-symbolic", "exact-rational", "interval", "certified-float", "compared", "sampled", "measured")
+GRADES = (
+    "exact-symbolic",
+    "exact-rational",
+    "interval",
+    "certified-float",
+    "compared",
+    "sampled",
+    "measured",
+)
 LEGS = ("derivation", "solver", "tensor", "exact")
 
 

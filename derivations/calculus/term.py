@@ -609,11 +609,13 @@ class Trace(Term):
 
     def shape(self) -> Shape:
         shape = self.args[0].shape()
-        if len(shape) != 2 or shape[0] != shape[1]:
+        if shape and (len(shape) != 2 or shape[0] != shape[1]):
             raise misfit(f"trace of an object of shape {show_shapes([shape])}", (shape, ()))
         return ()
 
     def entry(self, *at: Index) -> ix.Expr:
+        if not self.args[0].shape():
+            return self.args[0].entry()
         sums = []
         for part in summands(self.args[0].shape()[0]):
             new = Index("m", part).fresh()
@@ -891,7 +893,7 @@ def squared_norm(arg: Any) -> Term:
 
 
 def trace(arg: Any) -> Term:
-    """The trace."""
+    """The trace; that of a number, such as vᵀ v, is the number."""
     return Trace((as_term(arg),))
 
 

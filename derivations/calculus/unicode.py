@@ -51,6 +51,14 @@ _STYLES = (
 _ACCENTS = {"tilde": "~", "hat": "^", "bar": "¯", "overline": "¯", "widehat": "^", "widetilde": "~"}
 _SIZES = {"left", "right", "big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr", "limits", "nolimits"}
 _RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
+# what may stand behind a fraction without being multiplied with it
+_NO_FACTORS = set(
+    """le leq ge geq lt gt ne neq approx equiv in subset to mapsto cdot times odot otimes oplus pm mp dots ldots
+    cdots vdots top prime circ star mid colon setminus ll sim leftarrow rightarrow Rightarrow Longrightarrow
+    implies iff coloneqq triangleq right bigr Bigr rVert rangle rfloor rceil quad qquad text textrm end forall
+    exists limits |""".split()
+)
+_FACTOR = re.compile(r"(?:\\[,:;! ]| |~)*(?:\\([A-Za-z]+|\|)|[A-Za-z0-9({])")
 
 
 class _Reader:
@@ -144,7 +152,8 @@ class _Reader:
             return ""
         if name in ("frac", "tfrac", "dfrac"):
             top, bottom = self.argument(), self.argument()
-            return f"{_grouped(top)}/{_grouped(bottom)}" + (" " if name == "tfrac" else "")
+            quotient = f"{_grouped(top)}/{_grouped(bottom)}"
+            return f"({quotient})" if self.factor_follows() else quotient
         if name == "sqrt":
             degree, inner = self.bracket(), self.argument()
             return f"{_grouped(inner)}^(1/{degree})" if degree else f"√{_grouped(inner)}"
@@ -167,6 +176,11 @@ class _Reader:
         if name in _SPACES:
             return _SPACES[name]
         return _SYMBOLS.get(name, name)
+
+    def factor_follows(self) -> bool:
+        """Whether what comes next would be read as part of a denominator before it."""
+        match = _FACTOR.match(self.text, self.at)
+        return bool(match) and match[1] not in _NO_FACTORS
 
     def big(self, sign: str) -> str:
         """Σ with its index and limits."""

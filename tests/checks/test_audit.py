@@ -117,7 +117,7 @@ def test_the_public_names_are_there() -> None:
 @pytest.mark.parametrize(
     "said, allowed",
     [
-        (api.loss, ["huber (z, ", "log_sum_exp (vector)", "squared (z): 1/2 z²", "entropy (z): z log z"]),
+        (api.loss, ["huber (z, ", "log_sum_exp (vector)", "squared (z): (1/2) z²", "entropy (z): z log z"]),
         (api.apply, ["any letter", "sigmoid", "relu"]),
         (api.Extremum, ["the only global minimum", "bounded below"]),
         (api.Positive, ["[-1, 1]^d", ">= 0"]),

@@ -41,6 +41,14 @@ def same(left: Expr, right: Expr) -> bool:
 # ---------------------------------------------------------------- the traps of SymPy's matrix calculus
 
 
+def test_the_trace_of_a_number_is_the_number() -> None:
+    column, other = as_term(x), as_term(y)
+    assert same(trace(column.T @ other).entry(), (other.T @ column).entry())
+    assert not same(trace(column.T @ other).entry(), (column.T @ column).entry())
+    with pytest.raises(ValueError, match="trace"):
+        trace(column).shape()
+
+
 def test_the_derivative_of_a_sum_of_traces_is_not_zero() -> None:
     """SymPy 1.14 gives 0 for (Trace(ZᵀAV) + Trace(ZᵀZ)).diff(Z)."""
     z, m, v = as_term(Z), as_term(A), as_term(V)
