@@ -445,7 +445,8 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         faithful &= same
         becomes = "=" if plan[-1].times == "1" else r"\leftarrow"
         latex = rf"{plan[-1].tensor.symbol} {becomes} {formula.latex()}"
-        finding.steps.append(attempt("what the plan computes", latex, "its lines put into each other", same))
+        whose = "the plan" if plan is s.plan else "the plan that it is compared with"
+        finding.steps.append(attempt(f"what {whose} computes", latex, "its lines put into each other", same))
         if not same and (where := told_apart(*pair, seed, ("the plan gives", "the formula"))):
             raise Malformed(f"the plan of {s.what} does not compute the formula that it stands for: {where}")
     counted = sp.expand(count(s.plan, s.sizes, s.measure) - count(s.base, s.sizes, s.measure))
