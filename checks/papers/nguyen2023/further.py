@@ -420,7 +420,7 @@ claim(
     where=centering.BETA_WHERE
     + r" $\mathbf{s}^{-1}$, $\mathbf{s}^{s^{-1}}$: the scales of (22) and (49), here all ones; $\odot$ the "
     "product of coordinates. " + heads.WHERE,
-    notes="The models of the experiments are (26), not the Attention-BN that the regression on normalised "
-    "keys gives. Without the scale every key still gets one bias, -β μ·k_j/√D; with it the coordinates are "
-    "weighed as well.",
+    notes="The softmax models with BN in the experiments are (26) and (51), not what the regression on "
+    "normalised keys gives. Without the scale every key still gets one bias, -β μ·k_j/√D; with it the "
+    "coordinates are weighed as well.",
 )
