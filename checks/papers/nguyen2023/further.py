@@ -329,7 +329,8 @@ claim(
     "those of the softmax baseline.",
     literal=Arithmetic((KEPT,)),
     rests_on=("nguyen2023/prose-scales",),
-    notes="Attention-BN+SH has the same scales. What they save is judged with the figures.",
+    notes="Attention-BN+SH has the same scales. What is saved is judged for the models of Retrieval: "
+    "nguyen2023/fig1 and nguyen2023/fig2.",
 )
 
 DEIT_TINY = {"layers": 12, "heads": 3, "width": 192}  # Touvron et al. (2021), Table 1
