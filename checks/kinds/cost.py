@@ -445,12 +445,13 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         faithful &= same
         becomes = "=" if plan[-1].times == "1" else r"\leftarrow"
         latex = rf"{plan[-1].tensor.symbol} {becomes} {formula.latex()}"
-        finding.steps.append(attempt("what the plan computes", latex, "its lines put into each other", same))
+        whose = "the plan" if plan is s.plan else "the plan that it is compared with"
+        finding.steps.append(attempt(f"what {whose} computes", latex, "its lines put into each other", same))
         if not same and (where := told_apart(*pair, seed, ("the plan gives", "the formula"))):
             raise Malformed(f"the plan of {s.what} does not compute the formula that it stands for: {where}")
     counted = sp.expand(count(s.plan, s.sizes, s.measure) - count(s.base, s.sizes, s.measure))
     finding.steps.append(
-        step(f"count: {s.what}", sp.latex(counted), "read off the formulas as they are written", faithful)
+        step(_counted_as(s), sp.latex(counted), "read off the formulas as they are written", faithful)
     )
     miscounted = _miscounted(s, counted)
     if miscounted or not faithful:
@@ -472,6 +473,10 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
     if with_mutants and holds:
         finding.mutants = _mutate(s, counted, seed)
     return finding
+
+
+def _counted_as(s: Cost) -> str:
+    return f"count: {s.what}" + (", less that of what it is compared with" if s.base else "")
 
 
 def _missing(s: Cost) -> str:
@@ -563,6 +568,7 @@ def disagreement(counted: sp.Expr, s: Cost) -> str | None:
             used = counted.free_symbols | printed.free_symbols
             shown = ", ".join(f"{k} = {v}" for k, v in at.items() if k in used)
             unit = "multiplications" if s.measure == "products" else "numbers"
+            unit = f"more {unit}" if s.base else unit  # the counts are differences then
             return (
                 f"{shown}: {s.what} takes {ours} {unit}, the printed count is {theirs}; in general "
                 f"{_count(counted)}"

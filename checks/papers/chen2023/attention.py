@@ -571,7 +571,7 @@ claim(
     r"$\boldsymbol{m}_i,\boldsymbol{m}'_i$, the rows of $M,M'$: means of queries and keys as in "
     r"chen2023/fig3; $W_q,W_k\in\mathbb{R}^{p\times d}$, $W_e,W_r\in\mathbb{R}^{p\times s}$.",
     notes="With f(X) = X the score of the first token changes with the second. The released language model "
-    "uses fixed weights there.",
+    "uses weights there that do not depend on X.",
 )
 
 selection = Tensor("Z", (SAMPLED, N), "Z")
@@ -676,7 +676,9 @@ claim(
     notes=(
         "'The last layer, i.e., the 11-th layer' counts from zero: the model has 12 layers (chen2023/tab13). "
         "The comparison changes the layer and the loss at once; attest experiment chen2023/fig1 changes one "
-        "at a time, in a two-layer model on a synthetic task, chen2023/uea on spoken vowels."
+        "at a time, in a two-layer model on a synthetic task, chen2023/uea on spoken vowels. The effective "
+        "rank is the exponential of the entropy of the singular values divided by their sum, a mean over "
+        "matrices."
     ),
     legs=(
         Recorded(

@@ -329,7 +329,8 @@ claim(
     "those of the softmax baseline.",
     literal=Arithmetic((KEPT,)),
     rests_on=("nguyen2023/prose-scales",),
-    notes="Attention-BN+SH has the same scales. What they save is judged with the figures.",
+    notes="Attention-BN+SH has the same scales. What is saved is judged for the models of Retrieval: "
+    "nguyen2023/fig1 and nguyen2023/fig2.",
 )
 
 DEIT_TINY = {"layers": 12, "heads": 3, "width": 192}  # Touvron et al. (2021), Table 1
@@ -420,7 +421,7 @@ claim(
     where=centering.BETA_WHERE
     + r" $\mathbf{s}^{-1}$, $\mathbf{s}^{s^{-1}}$: the scales of (22) and (49), here all ones; $\odot$ the "
     "product of coordinates. " + heads.WHERE,
-    notes="The models of the experiments are (26), not the Attention-BN that the regression on normalised "
-    "keys gives. Without the scale every key still gets one bias, -β μ·k_j/√D; with it the coordinates are "
-    "weighed as well.",
+    notes="The softmax models with BN in the experiments are (26) and (51), not what the regression on "
+    "normalised keys gives. Without the scale every key still gets one bias, -β μ·k_j/√D; with it the "
+    "coordinates are weighed as well.",
 )

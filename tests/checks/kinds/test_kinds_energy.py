@@ -264,6 +264,18 @@ def test_what_is_found_ready_is_said_of_both_plans() -> None:
     assert more.statement_latex().count(r"\text{ from } y") == 2
 
 
+def test_a_count_above_that_of_another_plan_is_not_said_to_be_the_whole_count() -> None:
+    """At n = d_v = 1 the double product takes 2 multiplications, one of them more than the product."""
+    twice = (*PRODUCT, Assign(Tensor("G", (N, DV)), (i, k), 2 * as_term(PRODUCT[-1].tensor)[i, k]))
+    finding = judged(Cost("2AV", twice, "2*n*d_v", 2 * AV, PRODUCT, AV))
+    assert finding.counterexample and "2AV takes 1 more multiplications" in finding.counterexample
+    titles = [step["title"] for step in finding.steps]
+    assert titles[1] == "what the plan that it is compared with computes", "its D is another one"
+    assert titles[2].startswith("count: 2AV, less that of")
+    alone = judged(Cost("2AV", twice, "n*d_v", 2 * AV))
+    assert alone.counterexample and "2AV takes 2 multiplications" in alone.counterexample
+
+
 def test_a_plan_must_compute_the_formula_that_it_stands_for() -> None:
     """A plan without lines, without a formula, or of something else is refused, however well its count
     fits.
