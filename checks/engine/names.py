@@ -24,7 +24,19 @@ from derivations.calculus.naming import (
     power_of,
     written_with,
 )
-from derivations.calculus.term import Apply, Named, NonConformable, Shape, Size, Term
+from derivations.calculus.term import (
+    Apply,
+    Named,
+    NonConformable,
+    Shape,
+    Size,
+    Softmax,
+    Stack,
+    SumOver,
+    Term,
+    free,
+    subterms,
+)
 
 
 def check_names(statement: Any, indices: set[Index]) -> None:
@@ -54,8 +66,23 @@ def check_names(statement: Any, indices: set[Index]) -> None:
             entry = _is_entry(name, shape, others, letters)
             if entry or _calculated(name) or _reads(name, shape, others, sizes | functions, letters):
                 raise Malformed(f"{name} reads as a formula, which is not the one that it names")
+    for term in terms:
+        _shows_its_index(term)
     for tensor in sorted(tensors, key=repr):
         _symbol(tensor, tensors - {tensor}, sizes, letters, tensor in defined)
+
+
+def _shows_its_index(term: Term) -> None:
+    """The name of a formula below a sum shows the index of the sum: c reads as one number for all of it."""
+    index = term.data if isinstance(term, (SumOver, Stack, Softmax)) else None
+    for _, inner in subterms(term) if index else ():
+        if isinstance(inner, Named) and index in free(inner):
+            letter = index.latex.strip()
+            name = inner.data if letter.startswith("\\") else re.sub(r"\\[A-Za-z]+", " ", inner.data)
+            if letter not in name:
+                raise Malformed(
+                    f"the name {inner.data} does not show the index {index.name} of a sum around it"
+                )
 
 
 def check_letters(letters: Iterable[sp.Symbol]) -> None:

@@ -29,6 +29,7 @@ from derivations.calculus.term import (
     apply,
     as_term,
     exp,
+    named,
     row_softmax,
     size,
     softmax,
@@ -340,6 +341,20 @@ def test_a_name_with_a_number_in_it_is_told_how_to_be_printed() -> None:
         found(Identity(as_term(Tensor("s0")) + s - s, as_term(Tensor("s0")) + t - t))
     printed = as_term(Tensor("s0", latex="s_{0}"))
     assert found(Identity(printed + s - s, printed + t - t)).proved
+
+
+def test_a_name_below_a_sum_shows_the_index_of_the_sum() -> None:
+    """Σ_i c v_i with c = u_i reads as c Σ_i v_i."""
+    u, v = (as_term(Tensor(name, ("N",)))[i] for name in "uv")
+    for name, index in (("c", i), (r"\tilde c", i), ("c_{i}", Index(r"\mu", "N"))):
+        entry = as_term(Tensor("u", ("N",)))[index]
+        with pytest.raises(Malformed, match="does not show the index"):
+            found(Identity(sum_over(index, named(name, entry)), sum_over(i, u + v - v)))
+    for name in ("c_i", "c_{ij}"):
+        shown = sum_over(i, named(name, u) * v)
+        assert found(Identity(shown, sum_over(i, v * u))).proved
+        assert found(Identity(shown, sum_over(i, v * u * u))).holds is False
+    assert found(Identity(sum_over(j, named("c", u) * 1), sum_over(j, u))).proved
 
 
 def test_what_is_not_zero_is_said_to_be_a_square() -> None:
