@@ -180,7 +180,7 @@ class _Reader:
     def factor_follows(self) -> bool:
         """Whether what comes next would be read as part of a denominator before it."""
         match = _FACTOR.match(self.text, self.at)
-        return bool(match) and match[1] not in _NO_FACTORS
+        return match is not None and match[1] not in _NO_FACTORS
 
     def big(self, sign: str) -> str:
         """Σ with its index and limits."""
