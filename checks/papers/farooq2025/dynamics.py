@@ -152,7 +152,8 @@ claim(
     "between -1 and 1. Without a regulariser such steps take the alignments to 0, and AV itself is left "
     "unless it is 0. With it, the limit may differ from AV: n = 1, d_v = 2, V = (1, 0), start (0, 1) and "
     "η = 1/2 lead to (1, 1) in one step. For F = u³ with its regulariser (58) no step size serves all "
-    "starts: one token of value 1 runs off from z = -2, since each step subtracts at least 9η.",
+    "starts: one token of value 1 runs off from z = -2, since each step subtracts at least 9η. One leg "
+    "measures the descent of another convex F too: log cosh u, with the weights F'(c_j) for 2c_j.",
 )
 
 claim(

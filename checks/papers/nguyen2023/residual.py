@@ -86,7 +86,7 @@ claim(
     notes="The counterexample uses the paper's own features and h, one input, D = 1, b = 0, and only the "
     "coordinate of degree one of w: w u x exp(-u²x²) has the same value at (w, u) and (-w, -u) and is 0 "
     "halfway between them. The printed constraint also adds a vector to scalars, and the penalty names rows "
-    "of W_proj that do not exist if D_v > D and leaves rows out if D_v < D. What follows uses only the "
+    "of W_proj that do not exist if D_v > D and leaves rows out if D_v < D. (35) and (36) use only the "
     "program for a fixed W_proj.",
 )
 
