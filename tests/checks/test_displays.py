@@ -619,5 +619,12 @@ def empty_words() -> set[str]:
     }
 
 
+def test_legends_keep_their_braces() -> None:
+    """A brace outside mathematics is lost in the terminal: min{a, b} would read as mina, b."""
+    legends = {c.id: re.sub(r"\$[^$]*\$", "", c.where) for c in registry.load().values()}
+    assert sum(map(bool, legends.values())) > 100
+    assert not [name for name, legend in legends.items() if re.search(r"[{}\\]", legend)]
+
+
 def test_conditions_say_something() -> None:
     assert not empty_words()

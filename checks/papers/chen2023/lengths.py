@@ -31,8 +31,8 @@ HALF = Fraction(1, 2)
 BY_LENGTH = sorted(UEA, key=LENGTH.__getitem__)
 SHORTEST, LONGEST = BY_LENGTH[:3], BY_LENGTH[-4:]
 RANKS = (
-    "rank_multi, the factor of s in n = min{s · rank_multi, N}, is 5 on FaceDetection, HandWriting, "
-    "JapaneseVowels, PEMS-SF and SpokenArabicDigits, 10 on the others."
+    r"rank_multi, the factor of $s$ in $n=\min\{s\cdot\text{rank\_multi},N\}$, is 5 on FaceDetection, "
+    "HandWriting, JapaneseVowels, PEMS-SF and SpokenArabicDigits, 10 on the others."
 )
 LONG = {"WikiText-103": 512, "ImageNet": 197}  # lengths in Section 5 and Appendix B.3
 
@@ -60,8 +60,8 @@ claim(
     words="f(X) has n = min{s · rank_multi, N} rows, said to be far fewer than N.",
     literal=text(*_at_most_half(UEA), label="n against N"),
     corrected=text(*_at_most_half(LONGEST), *_all_tokens(), label="n against N"),
-    correction_words="On the four data sets with the longest sequences; on the three with the shortest all "
-    "tokens are taken.",
+    correction_words=f"With s = {FEWEST}, on the four data sets with the longest sequences; on the three "
+    "with the shortest all tokens are taken.",
     where=r"$n\ll N$ is read as $n\le N/2$, at the smallest $s=20$ of the search, where $n$ is least. "
     + RANKS,
     notes="The paper says it of f(X) on UEA without restriction, for the sake of long sequences.",

@@ -461,7 +461,7 @@ GROWTH = "The share of operations saved grows with N, not with D; their number g
 HEADS = (
     "With more heads for a larger D the share can rise first and then fall: the evidence has it where all "
     "keys are kept{}, for heads of one width, of which one is at full length. The right panel, memory, is "
-    "not decided here: what is known of it stands under nguyen2023/fig1."
+    "not decided here; that of Attention-BN+SH is measured under nguyen2023/fig1."
 )
 HEAD_WIDTH, HEADS_TO = 32, 32
 

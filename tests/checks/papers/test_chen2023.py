@@ -19,6 +19,7 @@ from checks.papers.chen2023 import (
     attention,
     conditions,
     duality,
+    lengths,
     symbols,
     table_data,
     tables,
@@ -399,3 +400,10 @@ def test_equal_printed_times_and_memory_are_not_counted_against_the_text(id: str
     policies = ("Medium-Expert", "Medium", "Medium-Replay")
     slower = {f"data sets on which {name} is slower than Trans." for name in (tables.OWN, tables.PLUS)}
     assert failing == (slower if id == "tab2" else {f"Table 6, {policy} time" for policy in policies})
+
+
+def test_the_longest_data_sets_have_few_rows_at_the_smallest_s_alone() -> None:
+    """The correction of prose-n-much-less-than-N says at which s: at the largest of the search it fails."""
+    few = {s: [2 * lengths.rows_of_f(n, s) <= lengths.LENGTH[n] for n in lengths.LONGEST] for s in (20, 40)}
+    assert all(few[20]) and not all(few[40])
+    assert f"s = {lengths.FEWEST}," in CLAIMS["chen2023/prose-n-much-less-than-N"].correction_words
