@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engine.hypotheses import apply_definitions, check_promises
+from checks.engine.hypotheses import apply_definitions, check_given, check_promises
 from checks.engine.names import check_letters, check_names
 from checks.engine.notation import all_terms, notation
 from checks.statement import Fact, Given, Identity, Kind, Link, Malformed, held, tensors_of, terms_of
@@ -78,6 +78,8 @@ def check(statement: Any) -> None:
         for term in terms_of(statement):
             with suppress(NonConformable):  # which is an engine's finding about what is printed
                 term.shape()
+        with suppress(NonConformable):
+            check_given(getattr(statement, "given", ()), tuple(getattr(statement, "nonzero", ()) or ()))
     except Malformed:
         raise
     except ValueError as error:

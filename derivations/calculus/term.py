@@ -451,12 +451,17 @@ class Frac(Term):
 
 
 class Power(Term):
-    """A rational power of a scalar, or of each entry."""
+    """A rational power of a scalar, or of each entry of a vector, or of a matrix that is not square."""
 
     level = _TIGHT
 
     def shape(self) -> Shape:
-        return self.args[0].shape()
+        """Raises ValueError for a square matrix, whose power is another one to most readers."""
+        shape = self.args[0].shape()
+        if len(shape) == 2 and shape[0] == shape[1] and self.data not in (0, 1):
+            of = f"{self.latex()} reads as a power of the whole matrix"
+            raise ValueError(f"{of}: that is A @ A; entry by entry it is hadamard(A, A), and 1 / A[i, j]")
+        return shape
 
     def entry(self, *at: Index) -> ix.Expr:
         return ix.Pow(self.args[0].entry(*at), self.data)

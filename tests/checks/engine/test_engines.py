@@ -29,6 +29,7 @@ from derivations.calculus.term import (
     apply,
     as_term,
     exp,
+    hadamard,
     named,
     row_softmax,
     size,
@@ -37,6 +38,7 @@ from derivations.calculus.term import (
     squared_norm,
     stack,
     sum_over,
+    trace,
 )
 
 i, j, d = Index("i", "N"), Index("j", "N"), Index("d", "D")
@@ -355,6 +357,17 @@ def test_a_name_below_a_sum_shows_the_index_of_the_sum() -> None:
         assert found(Identity(shown, sum_over(i, v * u))).proved
         assert found(Identity(shown, sum_over(i, v * u * u))).holds is False
     assert found(Identity(sum_over(j, named("c", u) * 1), sum_over(j, u))).proved
+
+
+def test_a_power_of_a_square_matrix_is_written_out() -> None:
+    """tr(A²) = Σ_a A_aa² is true entry by entry, and not as it reads."""
+    square = as_term(Tensor("A", ("N", "N")))
+    for power in (2, -1, 3):
+        with pytest.raises(Malformed, match="reads as a power of the whole matrix"):
+            found(Identity(trace(square**power), sum_over(i, square[i, i] ** power)))
+    assert found(Identity(trace(hadamard(square, square)), sum_over(i, square[i, i] ** 2))).proved
+    assert found(Identity(trace(square @ square), sum_over(i, square[i, i] ** 2))).holds is False
+    assert found(Identity(sum_over(i, (x**2)[i]), squared_norm(x))).proved
 
 
 def test_what_is_not_zero_is_said_to_be_a_square() -> None:

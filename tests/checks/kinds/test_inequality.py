@@ -8,7 +8,7 @@ import pytest
 
 from checks.engine.judge import judge
 from checks.kinds.inequality import AtLeast
-from checks.statement import Malformed
+from checks.statement import Given, Malformed
 from derivations.calculus.gradients import bregman, kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.maxima import maximum
@@ -31,6 +31,20 @@ def test_a_square_proves_it_and_every_mutant_is_rejected() -> None:
 def test_an_instance_refutes_it_whatever_is_said_of_the_difference() -> None:
     found = judge(AtLeast(x**2, y**2, (x - y) ** 2))
     assert found.holds is False and "left side" in (found.counterexample or "")
+
+
+@pytest.mark.parametrize("promise", ["positive", "symmetric"])
+def test_what_is_defined_is_visibly_what_it_is_promised_to_be(promise: str) -> None:
+    """A point that breaks the promise is no counterexample: r = -1 for D := r and D > 0."""
+    a, b = Index("a", "m"), Index("b", "m")
+    dims, at = ((), ()) if promise == "positive" else (("m", "m"), (a, b))
+    defined = Tensor("D", dims, **{promise: True})
+    value = x if promise == "positive" else as_term(Tensor("M", ("m", "m")))[a, b]
+    left = as_term(defined) if promise == "positive" else as_term(defined)[a, b] * as_term(defined)[b, a]
+    with pytest.raises(Malformed, match=f"promised {promise}"):
+        judge(AtLeast(left, as_term(0), given=(Given(defined, at, value, ""),)))
+    kept = x**2 + 1 if promise == "positive" else value + as_term(Tensor("M", ("m", "m")))[b, a]
+    assert judge(AtLeast(left, as_term(0), given=(Given(defined, at, kept, ""),))).holds is not False
 
 
 def test_a_square_need_not_be_given() -> None:
