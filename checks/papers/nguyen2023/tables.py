@@ -466,8 +466,9 @@ claim(
     reason=TRAINING,
     rests_on=("nguyen2023/tab4",),
     notes="No formula is given, so the measure itself cannot be recomputed. Attention matrices of scaled "
-    "heads have different numbers of columns, so only the heads' outputs can be compared. Their scale is "
-    "free: values times c > 0 and W_O over c leave the layer as it is and multiply the distances by c, so a "
-    "larger distance alone does not show less redundancy. It cannot be the distance of two rows of attention "
-    f"weights, which is at most √2 < {float(min(MEAN)):.2f}.",
+    "heads have different numbers of columns and as they stand no distance; the heads' outputs have one. "
+    "The scale of the outputs is free: values times c > 0 and W_O over c leave the layer as it is and "
+    "multiply the distances by c, so a larger distance of outputs alone does not show less redundancy. It "
+    "cannot be the distance of two rows of attention weights, which is at most "
+    f"√2 < {float(min(MEAN)):.2f}.",
 )
