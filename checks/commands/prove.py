@@ -11,7 +11,7 @@ from rich.table import Table
 from checks.commands.console import OUT, complain, watched
 from checks.commands.options import BadInput
 from checks.kernel import rocq
-from checks.run import catalogue, proofs, prove
+from checks.run import catalogue, ledger, proofs, prove
 from checks.run.cache import Cache
 from checks.run.registry import load
 
@@ -44,6 +44,8 @@ def run(a: argparse.Namespace) -> int:
 
 def _one(id: str, source: bool) -> int:
     claim = load()[catalogue.one(id, Cache())]
+    if not ledger.expected().get(id):
+        raise BadInput(f"{id} has no verdict yet: attest verify {id} --accept records one")
     found = prove.exports(claim)
     if source:
         texts = "\n\n".join(t.text for group in found.groups() for t in group)
@@ -80,6 +82,8 @@ def _parts(which: str, parts: list[proofs.Part]) -> None:
 
 def _all(out: Path) -> int:
     rocq.require()  # before minutes of work
+    if not ledger.expected():
+        raise BadInput("no claim has a verdict yet: attest verify --accept records them")
     _built()
     claims = load()
     with watched() as bar:

@@ -54,6 +54,7 @@ from derivations.calculus.term import (
     Apply,
     Frac,
     Hadamard,
+    MatMul,
     Named,
     Neg,
     NonConformable,
@@ -401,8 +402,8 @@ def _symbol(term: Term) -> Tensor | None:
 
 
 def collected(term: Term, cancel: bool = False) -> sp.Expr:
-    """A formula up to the order of its summands and factors and the letters of bound indices, with equal ones
-    collected, and nothing cancelled but on demand.
+    """A formula up to the order of its summands and factors, the grouping of its products and the letters of
+    bound indices, with equal ones collected, and nothing cancelled but on demand.
     """
     term = bare(term)
     args = [collected(t, cancel) for t in term.args]
@@ -410,7 +411,7 @@ def collected(term: Term, cancel: bool = False) -> sp.Expr:
         return sp.Rational(term.data.numerator, term.data.denominator)
     if isinstance(term, Sum_):
         return sp.Add(*args)
-    if isinstance(term, Product):
+    if isinstance(term, Product | MatMul):  # of matrices in their order, however they are grouped
         return sp.Mul(*args)
     if isinstance(term, Neg):
         return -args[0]

@@ -178,7 +178,11 @@ def _same(printed: Any, repair: Any) -> bool:
             return False
         one, two = general_entry(printed.lhs, before), general_entry(repair.lhs, after)
         return one is not None and two is not None and ix.tensors(one) == ix.tensors(two) and _alike(one, two)
-    return any(_alike(one, _vanishing(repair, given)) for given in (before, after))
+    least = _nonnegative(printed, before)
+    return any(
+        _alike(one, _vanishing(repair, given)) or _alike(least, _nonnegative(repair, given), (1,))
+        for given in (before, after)
+    )
 
 
 def _solved(printed: Solvable, repair: Any) -> bool:
@@ -194,8 +198,8 @@ def _figures(part: Arithmetic) -> tuple[Any, ...]:
     return part.label, *((f.words, f.relation, f.printed) for f in part.figures)
 
 
-def _alike(one: ix.Expr | None, two: ix.Expr | None) -> bool:
-    """Whether two entries are equal up to their sign and the letters of their indices."""
+def _alike(one: ix.Expr | None, two: ix.Expr | None, factors: tuple[int, ...] = (1, -1)) -> bool:
+    """Whether two entries are equal up to one of the factors and the letters of their indices."""
     if one is None or two is None:
         return False
     here, there = sorted(ix.free_indices(one), key=repr), sorted(ix.free_indices(two), key=repr)
@@ -204,7 +208,7 @@ def _alike(one: ix.Expr | None, two: ix.Expr | None) -> bool:
         for order in permutations(there)
         if [i.dim for i in order] == [i.dim for i in here]
     )
-    return any(equal(one, other) or equal(one, -other) for other in turned)
+    return any(equal(one, ix.as_expr(factor) * other) for other in turned for factor in factors)
 
 
 def _adds(printed: Any, repair: Any) -> bool:
@@ -261,6 +265,14 @@ def _vanishing(part: Any, given: tuple[Given, ...]) -> ix.Expr | None:
     elif isinstance(part, Identity | Follows | Stacked):
         term = part.lhs - part.rhs
     return general_entry(term, given) if term is not None and relation == "=" else None
+
+
+def _nonnegative(part: Any, given: tuple[Given, ...]) -> ix.Expr | None:
+    """The entry of which an inequality says that it is at least zero, with definitions applied; or None."""
+    if isinstance(part, AtLeast):
+        return general_entry(part.lhs - part.rhs, given)
+    conclusion = part.conclusion if isinstance(part, Implication | Rule) else None
+    return general_entry(conclusion.term, given) if conclusion and conclusion.relation == ">=" else None
 
 
 def general_entry(term: Term, given: tuple[Given, ...]) -> ix.Expr | None:

@@ -50,6 +50,7 @@ S, k, a, POINTS = Tensor("s"), Index("k", "n"), Index("a", "d"), Tensor("p", ("n
 m = Index("m", "n")
 q_s, ROWS = as_term(S), as_term(POINTS)
 SQUARED, NONE, HALF = Identity(SQUARE, SUM), as_term(0), as_term(Fraction(1, 2))
+V, C = (as_term(Tensor(name, ("n", "n"))) for name in "VC")
 B, U, W = as_term(Tensor("b")), Tensor("u", ("n",)), Tensor("w", ("n",))
 u, w = as_term(U), as_term(W)
 LEAST = Extremum((x - y) ** 2, X, B, "a global minimum", (x - y) ** 2)
@@ -80,6 +81,10 @@ ROUND = ConvexProgram(
 
 
 IDLE: dict[str, tuple[Statement, Statement]] = {
+    "a product of matrices, grouped otherwise": (
+        Identity(V @ (C @ (V - V @ C)), V),
+        Identity(V @ (C @ (V - V @ C)), V @ C @ (V - V @ C)),
+    ),
     "the left side, times the right one over itself": (Identity(y, x), Identity(y, y * x / x, nonzero=(X,))),
     "the right side, times the left one over it": (
         WRONG,

@@ -49,6 +49,15 @@ def test_without_rocq_the_recorded_outcome_is_shown(
     assert status == 2 and "not run: Rocq is not installed" in err and not list(tmp_path.iterdir())
 
 
+def test_without_a_verdict_it_is_said_how_to_get_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands_prove.ledger, "expected", dict)
+    for asked in (ID, "--all"):
+        status, out, err = attest(capsys, "prove", asked)
+        assert status == 2 and "verify" in err and "--accept" in err and not out
+
+
 def test_the_library_says_how_far_its_compilation_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

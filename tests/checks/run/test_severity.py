@@ -57,6 +57,8 @@ def severity(printed, corrected) -> str:
     (Identity(sqrt(x**2), x), Identity(sqrt(positive**2), positive), "condition"),
     (Identity(x, y), Identity(x, y, given=(Given(X, (), y, ""),)), "condition"),
     (Identity(x * z, z * y), Identity(y * z, z * z, given=(Given(Z, (), y, ""),)), "misprint"),
+    (AtLeast(x, y), Implication((Fact("h", y - z, "="),), Fact("c", x - y, ">=")), "condition"),
+    (AtLeast(x, y), Implication((Fact("h", y - z, "="),), Fact("c", y - x, ">=")), "substance"),
     (Identity(x + y, y + z), Implication((Fact("h", x - z, "="),), Fact("c", x - z, "=")), "condition"),
     (Rule((), Fact("c", x - y, "="), Point((), ())), Implication((Fact("h", x - y, "="),), Fact("c", x - y, "=")), "condition"),
     (Rule((Fact("h", (v - w)[i], "="),), Fact("c", x - y, "="), Point((), ())), Follows((WHOLE,), x, y, z, ()), "condition"),
