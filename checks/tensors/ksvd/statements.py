@@ -255,7 +255,7 @@ def second_moment(s: Solution, seed: int = 0) -> Agreement:
     below = (1 + _off_unit(other)) * float(total.value + total.error) + float(at_h.error)
 
     def stays(moment: Bounded) -> Comparison:
-        return Comparison("other vectors stay below", float(moment.value), below)
+        return Comparison("moment of other vectors, at most the largest there is", float(moment.value), below)
 
     others = {
         "twice the leading vectors": stays(at_v * 4.0),
