@@ -23,7 +23,7 @@ from checks.audit import Audit, Paper, UnknownPackage, cache_folder, current, pe
 from checks.claim import ROOT
 from checks.commands import new_paper
 from checks.commands.cli import main
-from checks.engine.judge import ENGINES
+from checks.engine.judge import ENGINES, judge
 from checks.run import catalogue, registry
 from checks.statement import All
 
@@ -158,7 +158,7 @@ def test_help_names_no_module_that_is_not_installed(installed, tmp_path) -> None
 
 def test_the_readme_lists_every_kind_that_authors_import() -> None:
     text = (ROOT / "README.md").read_text("utf8")
-    listed = re.findall(r"`(\w+)`", text.partition("A statement is an ")[2].partition(" Results are kept")[0])
+    listed = re.findall(r"`(\w+)`", text.partition("A statement is an ")[2].partition("What most statements")[0])
     kinds = {kind.__name__ for kind in (*ENGINES, All)} & {*api.__all__}
     assert {*listed} == kinds and len({*listed}) == len(listed)
 
@@ -532,8 +532,17 @@ def test_the_examples_come_with_the_distribution(installed, tmp_path) -> None:
     assert found.returncode == 0 and "1 proved" in found.stdout, found.stdout + found.stderr
 
 
+def test_the_statements_of_the_readme_are_proved() -> None:
+    _, lines = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf8"), re.DOTALL)
+    said: dict[str, Any] = {}
+    exec(lines.replace("attention_audit", "checks.api"), said)
+    assert len(said["statements"]) == 3
+    for statement in said["statements"].values():
+        assert judge(statement).proved
+
+
 def test_the_package_of_the_readme_is_short_and_proved(installed, tmp_path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf8"), re.DOTALL)
+    example, _ = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf8"), re.DOTALL)
     _, first, second = re.split(r"^# merge/.*\n", example, flags=re.MULTILINE)
     assert len([line for line in example.splitlines() if line.strip()]) <= 22
     (tmp_path / "merge" / "claims").mkdir(parents=True)
