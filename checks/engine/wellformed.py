@@ -32,6 +32,7 @@ from derivations.calculus.naming import canonical, is_size, may_be_negative
 from derivations.calculus.program import Program
 from derivations.calculus.term import (
     ONE,
+    Ambiguous,
     Apply,
     Eye,
     Named,
@@ -76,8 +77,12 @@ def check(statement: Any) -> None:
         if isinstance(program, Program):
             _program(program)
         for term in terms_of(statement):
-            with suppress(NonConformable):  # which is an engine's finding about what is printed
+            try:
                 term.shape()
+            except Ambiguous:
+                raise
+            except NonConformable:  # which is an engine's finding about what is printed
+                pass
         with suppress(NonConformable):
             check_given(getattr(statement, "given", ()), tuple(getattr(statement, "nonzero", ()) or ()))
     except Malformed:

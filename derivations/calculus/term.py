@@ -51,6 +51,10 @@ class Alike(NonConformable):
     """
 
 
+class Ambiguous(Alike):
+    """What is printed reads as another formula."""
+
+
 def as_matrix(shape: Shape) -> Shape:
     """A shape as that of a matrix: (N, 1) is that of a vector, (1, 1) and (1) that of a number."""
     while shape[-1:] == ("1",):
@@ -456,11 +460,11 @@ class Power(Term):
     level = _TIGHT
 
     def shape(self) -> Shape:
-        """Raises ValueError for a square matrix, whose power is another one to most readers."""
+        """Raises Ambiguous for a square matrix, whose power is another one to most readers."""
         shape = self.args[0].shape()
         if len(shape) == 2 and shape[0] == shape[1] and self.data not in (0, 1):
             of = f"{self.latex()} reads as a power of the whole matrix"
-            raise ValueError(f"{of}: that is A @ A; entry by entry it is hadamard(A, A), and 1 / A[i, j]")
+            raise Ambiguous(f"{of}: that is A @ A; entry by entry it is hadamard(A, A), and 1 / A[i, j]")
         return shape
 
     def entry(self, *at: Index) -> ix.Expr:

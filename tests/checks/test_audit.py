@@ -158,7 +158,9 @@ def test_help_names_no_module_that_is_not_installed(installed, tmp_path) -> None
 
 def test_the_readme_lists_every_kind_that_authors_import() -> None:
     text = (ROOT / "README.md").read_text("utf8")
-    listed = re.findall(r"`(\w+)`", text.partition("A statement is an ")[2].partition("What most statements")[0])
+    listed = re.findall(
+        r"`(\w+)`", text.partition("A statement is an ")[2].partition("What most statements")[0]
+    )
     kinds = {kind.__name__ for kind in (*ENGINES, All)} & {*api.__all__}
     assert {*listed} == kinds and len({*listed}) == len(listed)
 
