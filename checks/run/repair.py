@@ -52,8 +52,10 @@ from derivations.calculus.program import Program
 from derivations.calculus.signs import signs
 from derivations.calculus.term import (
     Apply,
+    Eye,
     Frac,
     Hadamard,
+    MatMul,
     Named,
     Neg,
     NonConformable,
@@ -66,6 +68,7 @@ from derivations.calculus.term import (
     SumOver,
     Symbol,
     Term,
+    Zeros,
     as_term,
     picked_from,
     subterms,
@@ -139,9 +142,10 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     """A statement of one side, of one instance, that what is printed fails, or that assumes what it says; of
     other numbers, where nothing explains them.
     """
-    if isinstance(repair, Identity) and (
-        _says_nothing(repair, printed, explained) or _assumed(repair, printed)
-    ):
+    if isinstance(repair, Identity) and _says_nothing(repair, printed, explained):
+        return True
+    equation = isinstance(repair, Identity | Stacked | Follows) and getattr(repair, "relation", "=") == "="
+    if equation and _assumed(Identity(repair.lhs, repair.rhs, repair.given), printed):
         return True
     if isinstance(repair, AtLeast | Order | GaussianMean | NormalMean) and holds_whatever(repair, printed):
         return True
@@ -383,6 +387,9 @@ def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
             left = difference.subs(put).subs(put)
             if sp.numer(sp.together(left)).expand() == 0:
                 return True
+    open_ones = named([p for p in printed if isinstance(p, _COMPARE)]) - {g.tensor.name for g in known}
+    if any(_solved(g, repair, tuple(more)) for g in more if g.tensor.name in open_ones):
+        return True
     if more and _vanish((repair.lhs, repair.rhs), tuple(more)):
         return True
     added = {g.tensor for g in more}
@@ -392,6 +399,28 @@ def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
     others = [t for t in (repair.lhs, repair.rhs) if t not in sides]
     meant = {bare(g.value) for g in repair.given if g.tensor in added}
     return bool(sides) and all(bare(t) in meant for t in others)
+
+
+def _solved(given: Given, repair: Identity, more: tuple[Given, ...]) -> bool:
+    """Whether a definition says what a repair says where the others that it adds hold: whatever it is written
+    with, in whatever letters, and times what is positive.
+    """
+    others = tuple(g for g in more if g != given)
+    said, meant = (general_entry(t, others) for t in (repair.lhs - repair.rhs, given.defined - given.value))
+    if said is None or meant is None:
+        return False
+    meant = ix.rename(meant, {i: i.fresh() for i in ix.free_indices(meant)})
+    return any(_same_equation(way, said) for way in in_other_letters(meant, set(), ix.free_indices(said)))
+
+
+def _same_equation(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether two expressions are the same, but for their sign, a number and what is visibly positive."""
+    if equal(one, two) or equal(one, -two):
+        return True
+    try:
+        return bool(nf.ratio(*(nf.primitive(nf.normal(e)) for e in (one, two))))
+    except ZeroDivisionError:  # which its engine will say
+        return False
 
 
 def _symbol(term: Term) -> Tensor | None:
@@ -436,19 +465,21 @@ def _lettered(formula: sp.Expr, old: str, new: str) -> sp.Expr:
 
 
 def bare(term: Term) -> Term:
-    """A formula without what does nothing: a name for it, 0 added, 1 multiplied or divided by, a power 1, a
-    sum of one; 0 times anything is 0.
+    """A formula without what does nothing: a name for it, 0 added, 1 multiplied or divided by, a unit matrix
+    multiplied by, a power 1, a sum of one; 0 times anything is 0.
     """
     args = tuple(map(bare, term.args))
     zero, one = as_term(0), as_term(1)
     if isinstance(term, Sum_):
-        args = tuple(t for t in args if t != zero)
+        args = tuple(t for t in args if t != zero and not isinstance(t, Zeros))
         return args[0] if len(args) == 1 else replace(term, args=args) if args else zero
     if isinstance(term, Product):
         args = (zero,) if zero in args else tuple(t for t in args if t != one)
         return args[0] if len(args) == 1 else replace(term, args=args) if args else one
     if isinstance(term, Named):
         return args[0]
+    if isinstance(term, MatMul) and any(isinstance(t, Eye) for t in args):
+        return args[isinstance(args[0], Eye)]
     if (isinstance(term, Frac) and args[1] == one) or (isinstance(term, Power) and term.data == 1):
         return args[0]
     if isinstance(term, Neg) and (args[0] == zero or isinstance(args[0], Neg)):

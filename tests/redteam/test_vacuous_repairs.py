@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 import sympy as sp
@@ -23,6 +24,7 @@ from checks.kinds.optimal import Optimal
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Dual, WellPosed
+from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded, Ray
 from checks.run.repair import repair_of
@@ -32,7 +34,19 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.maxima import maximum
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.psd import Features, Multiple, Plus
-from derivations.calculus.term import Term, apply, as_term, exp, hadamard, size, sqrt, squared_norm, sum_over
+from derivations.calculus.term import (
+    Term,
+    apply,
+    as_term,
+    exp,
+    eye,
+    hadamard,
+    size,
+    sqrt,
+    squared_norm,
+    sum_over,
+    zeros,
+)
 
 X, R, i = Tensor("x", ()), Tensor("r", ()), Index("i", "n")
 x, y, q = as_term(X), as_term(Tensor("y", ())), as_term(Tensor("x", (), positive=True))
@@ -263,7 +277,46 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
     ),
     "a side and nothing": (SQUARED, Follows(IF_ZERO, SQUARE, SQUARE + y, -as_term(R), ZERO)),
 }
+LETTERS = [Tensor(name) for name in ("x", "s", "t", "b", "r", "z", "y")]
+ONLY_X = tuple(Point((), ((X, n),)) for n in (1, 2, 3))
+CHAIN = tuple(Given(one, (), as_term(two), "") for two, one in pairwise(LETTERS))
+SQUARE_MATRIX = as_term(Tensor("M", ("n", "n")))
+IDLE |= {
+    "the equation as a definition, through six names": (WRONG, replace(WRONG, given=CHAIN)),
+    "the equation as a definition, of a mean": (
+        WRONG,
+        replace(WRONG, given=(Given(Tensor("y", ()), (), sum_over(i, x) / size("n"), ""),)),
+    ),
+    "the equation as a definition, by ramps": (
+        WRONG,
+        replace(WRONG, given=(Given(Tensor("y", ()), (), relu(x) - relu(-x), ""),)),
+    ),
+    "the entries as a definition, in another letter": (
+        Identity(u[i], w[i]),
+        Identity(u[i], w[i], given=(Given(U, (k,), w[k], ""),)),
+    ),
+    "the arrays as a definition, as blocks": (
+        Identity(u, w),
+        Stacked(u, w, given=(Given(U, (k,), w[k], ""),)),
+    ),
+    "the equation as a definition, from nothing": (
+        WRONG,
+        Follows((), x + y, 2 * x, NONE, ONLY_X, given=(Given(Tensor("y", ()), (), x, ""),)),
+    ),
+    "a product with a unit matrix in it": (
+        Identity(SQUARE_MATRIX @ SQUARE_MATRIX, SQUARE_MATRIX),
+        Identity(SQUARE_MATRIX @ SQUARE_MATRIX, (SQUARE_MATRIX @ eye("n")) @ SQUARE_MATRIX),
+    ),
+    "a product with nothing added in it": (
+        Identity(SQUARE_MATRIX @ SQUARE_MATRIX, SQUARE_MATRIX),
+        Identity(SQUARE_MATRIX @ SQUARE_MATRIX, (SQUARE_MATRIX + zeros("n", "n")) @ SQUARE_MATRIX),
+    ),
+}
 OFFERED: dict[str, tuple[Statement, Statement]] = {
+    "what the square is where its place vanishes": (
+        Identity((x - B) ** 2, x**2),
+        Identity((x - B) ** 2, x**2, given=AT_ZERO),
+    ),
     "a kernel plus a number": (
         Positive(DOT - 1, POINTS, i, k, "R^d"),
         Positive(DOT + 1, POINTS, i, k, "R^d", (), Plus((LINEAR, Features(as_term(1), i)))),
