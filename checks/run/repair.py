@@ -4,7 +4,7 @@ other things.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -310,19 +310,60 @@ def _vanish(terms: tuple[Term, ...], given: tuple[Given, ...]) -> bool:
 
 
 def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
-    """Whether a repair supposes an equation that is printed, moved about or times a number."""
+    """Whether a repair supposes an equation that is printed, moved about or times a number, or in pieces that
+    symbols of their own hold apart.
+    """
+    fixed = repair.conclusion.term.entry() if isinstance(repair, Implication) else None
     for p in (p for p in printed if isinstance(p, Identity)):
-        for h in repair.hypotheses:
-            term = h.term if isinstance(h, Fact) else h.lhs - h.rhs
-            one, two = (general_entry(t, p.given) for t in (term, p.lhs - p.rhs))
-            equation = not isinstance(h, Fact) or h.relation == "="
-            if not equation or one is None or two is None:
-                continue
-            fixed = repair.conclusion.term.entry() if isinstance(repair, Implication) else one
-            ways = in_other_letters(one, ix.free_indices(fixed), ix.free_indices(two))
-            if any(nf.ratio(nf.normal(way), nf.normal(two)) for way in ways):
-                return True
+        two = general_entry(p.lhs - p.rhs, p.given)
+        said = [h for h in repair.hypotheses if not isinstance(h, Fact) or h.relation == "="]
+        terms = [h.term if isinstance(h, Fact) else h.lhs - h.rhs for h in said]
+        ones = [e for t in terms if (e := general_entry(t, p.given)) is not None]
+        if two is None:
+            continue
+        own = {t.name for e in ones for t in ix.tensors(e)} - named(p)
+        joined = _joined(ones, own) if len(ones) == len(repair.hypotheses) else []
+        left = [e for e in joined if not equal(e, ix.Num(Fraction(0)))]
+        if any(_says(e, two, fixed) for e in ones) or (left and all(_says(e, two, fixed) for e in left)):
+            return True
     return False
+
+
+def _says(one: ix.Expr, two: ix.Expr, fixed: ix.Expr | None) -> bool:
+    """Whether an equation, in the letters of what it is supposed for or in others, is another one."""
+    kept = ix.free_indices(one if fixed is None else fixed)
+    return any(_same_equation(way, two) for way in in_other_letters(one, kept, ix.free_indices(two)))
+
+
+def _joined(equations: list[ix.Expr], own: set[str]) -> list[ix.Expr]:
+    """Equations without those that say what a symbol of their own is, which is put into the others."""
+    for n, one in enumerate(equations):
+        for tensor in sorted((t for t in ix.tensors(one) if t.name in own), key=repr):
+            if (found := _alone(nf.normal(one), tensor)) is not None:
+                at, value = found
+                others = [e for m, e in enumerate(equations) if m != n]
+                put = [ix.define(e, tensor, _rule(at, value)) for e in others]
+                return _joined(put, own - {tensor.name})
+    return equations
+
+
+def _alone(form: nf.Form, tensor: Tensor) -> tuple[tuple[ix.Index, ...], ix.Expr] | None:
+    """The indices of the entry of a tensor that a form has as a term of its own, and what the entry is where
+    the form vanishes; None where the tensor is promised something, or stands elsewhere.
+    """
+    terms = [(mono, c) for mono, c in form if tensor in ix.tensors(to_expr(((mono, c),)))]
+    if len(terms) != 1 or tensor.positive or tensor.symmetric:
+        return None
+    (dims, _, factors), c = terms[0]
+    ((atom, exponent), *more) = factors
+    if dims or more or exponent != 1 or atom[0] != "T" or len(set(atom[2])) < len(atom[2]):
+        return None
+    at = tuple(ix.Index(str(token.name), token.dim) for token in atom[2])
+    return at, to_expr(nf.scale(tuple(term for term in form if term != terms[0]), -1 / c))
+
+
+def _rule(at: tuple[ix.Index, ...], value: ix.Expr) -> Callable[..., ix.Expr]:
+    return lambda *idx: ix.rename(value, dict(zip(at, idx, strict=True)))
 
 
 def _computed(part: Any) -> set[Fraction]:

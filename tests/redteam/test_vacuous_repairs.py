@@ -278,6 +278,8 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
     "a side and nothing": (SQUARED, Follows(IF_ZERO, SQUARE, SQUARE + y, -as_term(R), ZERO)),
 }
 LETTERS = [Tensor(name) for name in ("x", "s", "t", "b", "r", "z", "y")]
+ALIKE = tuple(Point((), tuple((one, n) for one in (X, S, Tensor("y", ())))) for n in (1, 2, 3))
+v = as_term(Tensor("v", ("n",)))
 ONLY_X = tuple(Point((), ((X, n),)) for n in (1, 2, 3))
 CHAIN = tuple(Given(one, (), as_term(two), "") for two, one in pairwise(LETTERS))
 SQUARE_MATRIX = as_term(Tensor("M", ("n", "n")))
@@ -303,6 +305,32 @@ IDLE |= {
         WRONG,
         Follows((), x + y, 2 * x, NONE, ONLY_X, given=(Given(Tensor("y", ()), (), x, ""),)),
     ),
+    "what is printed in two pieces, with another multiplier": (
+        Identity(x, y),
+        Implication(
+            (Fact("h", x - y + q_s**2, "="), Fact("g", q_s, "=")),
+            Fact("c", x - y, "="),
+            (("h", as_term(1)), ("g", -q_s)),
+        ),
+    ),
+    "what is printed in two pieces, as equations": (
+        Identity(x, y),
+        Follows(
+            (Equation(x, q_s, R), Equation(q_s, y, Tensor("t"))),
+            x,
+            y,
+            as_term(R) + as_term(Tensor("t")),
+            ALIKE,
+        ),
+    ),
+    "the entries in two pieces": (
+        Identity(u[i], w[i]),
+        Implication(
+            (Fact("h", u[k] - v[k], "="), Fact("g", v[m] - w[m], "=")),
+            Fact("c", u[i] - w[i], "="),
+            (Use("h", as_term(1), ((k, i),)), Use("g", as_term(1), ((m, i),))),
+        ),
+    ),
     "a product with a unit matrix in it": (
         Identity(SQUARE_MATRIX @ SQUARE_MATRIX, SQUARE_MATRIX),
         Identity(SQUARE_MATRIX @ SQUARE_MATRIX, (SQUARE_MATRIX @ eye("n")) @ SQUARE_MATRIX),
@@ -316,6 +344,14 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
     "what the square is where its place vanishes": (
         Identity((x - B) ** 2, x**2),
         Identity((x - B) ** 2, x**2, given=AT_ZERO),
+    ),
+    "where both are powers of a number": (
+        Identity(x * y, B),
+        Implication(
+            (Fact("h", x - q_s, "="), Fact("g", y - q_s, "="), Fact("f", B - q_s**2, "=")),
+            Fact("c", x * y - B, "="),
+            (("h", y), ("g", q_s), ("f", as_term(-1))),
+        ),
     ),
     "a kernel plus a number": (
         Positive(DOT - 1, POINTS, i, k, "R^d"),
