@@ -452,7 +452,7 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         pair = _pair(lines, formula, s.given)
         if ready := _ready(plan, formula, s.given):
             raise Malformed(f"the plan finds in {ready} what it is to compute")
-        still_open = open_demands([held for held, _ in lines], s.given, ())
+        still_open = open_demands([*(held for held, _ in lines), pair[1]], s.given, ())
         missing += still_open
         same = equal(*pair) and not still_open
         faithful &= same
