@@ -19,7 +19,7 @@ from checks.engine.wellformed import in_other_letters
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages, Column
 from checks.kinds.cost import Cost
-from checks.kinds.counting import Counted, read_off
+from checks.kinds.counting import Counted, Grows, read_off
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
 from checks.kinds.extremum import Extremum
@@ -164,7 +164,7 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     numbers = not explained and all(isinstance(p, Arithmetic | Averages) for p in printed)
     if numbers and isinstance(repair, Identity | Stacked | Arithmetic):  # an identity, or other numbers
         known = {n for p in printed for n in _computed(p)}
-        return known.isdisjoint(_computed(repair))
+        return known.isdisjoint(_computed(repair)) or _loose(repair, printed)
     if numbers and isinstance(repair, Averages):
         columns = [c for p in printed if isinstance(p, Averages) for c in p.columns]
         return not any(_keeps_most(one, two) for one in columns for two in repair.columns)
@@ -179,6 +179,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             if getattr(p, "measure", None) == measure
             for a, b in zip(_counted(p), _counted(repair), strict=True)
         )
+    if isinstance(repair, Grows):  # of another quantity
+        return not explained and not any(isinstance(p, Grows) and _varies_alike(p, repair) for p in printed)
     if isinstance(repair, Stationary | Extremum):
         still = not _moves(repair.energy, repair.variable, repair.given)
         return still or holds_whatever(repair, printed)
@@ -218,7 +220,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         factors = _multipliers(repair)
         if len(factors) > 1 and not tensors_of(tuple(factors)) and not repair.factor:
             # the conclusion in pieces, which symbols of their own hold apart: a = z and z = b for a = b
-            used = {f.term for f in repair.hypotheses if f.relation == "="}
+            names = {use.name for use in repair.uses()}
+            used = {f.term for f in repair.hypotheses if f.relation == "=" or f.name in names}
             return bool(tensors_of(tuple(used)) - tensors_of((printed, repair.conclusion)))
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
@@ -372,6 +375,15 @@ def _computed(part: Any) -> set[Fraction]:
     return figures | {c.mean for c in getattr(part, "columns", ())}
 
 
+def _loose(repair: Any, printed: tuple[Any, ...]) -> bool:
+    """Whether figures are nothing but bounds by numbers that are not printed: that 30 is at most 1000 is no
+    correction of 30 = 50.
+    """
+    said = {f.printed for p in printed for f in getattr(p, "figures", ())}
+    figures = getattr(repair, "figures", ())
+    return bool(figures) and not any(f.relation in ("=", "rounds to") or f.printed in said for f in figures)
+
+
 def _keeps_most(printed: Column, repair: Column) -> bool:
     """Whether a column has most of the numbers of another, each in its place."""
     before, after = (*printed.entries, printed.printed), (*repair.entries, repair.printed)
@@ -462,6 +474,12 @@ def _same_equation(one: ix.Expr, two: ix.Expr) -> bool:
         return bool(nf.ratio(*(nf.primitive(nf.normal(e)) for e in (one, two))))
     except ZeroDivisionError:  # which its engine will say
         return False
+
+
+def _varies_alike(one: Grows, two: Grows) -> bool:
+    """Whether two quantities are one, but for its sign, a number, or the one being over the other."""
+    pairs = (one.expression / two.expression, one.expression * two.expression)
+    return any(sp.cancel(way).is_number for way in (*pairs, one.expression - two.expression))
 
 
 def _symbol(term: Term) -> Tensor | None:

@@ -10,7 +10,9 @@ import pytest
 import sympy as sp
 
 from checks.engine.judge import judge
+from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.cost import Assign, Cost
+from checks.kinds.counting import Grows
 from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram
@@ -281,6 +283,7 @@ LETTERS = [Tensor(name) for name in ("x", "s", "t", "b", "r", "z", "y")]
 ALIKE = tuple(Point((), tuple((one, n) for one in (X, S, Tensor("y", ())))) for n in (1, 2, 3))
 v = as_term(Tensor("v", ("n",)))
 ONLY_X = tuple(Point((), ((X, n),)) for n in (1, 2, 3))
+D = sp.Symbol("D", positive=True)
 CHAIN = tuple(Given(one, (), as_term(two), "") for two, one in pairwise(LETTERS))
 SQUARE_MATRIX = as_term(Tensor("M", ("n", "n")))
 IDLE |= {
@@ -331,6 +334,22 @@ IDLE |= {
             (Use("h", as_term(1), ((k, i),)), Use("g", as_term(1), ((m, i),))),
         ),
     ),
+    "an inequality in two pieces": (
+        AtLeast(x, y),
+        Implication(
+            (Fact("h", x - q_s, ">="), Fact("g", q_s - y, ">=")),
+            Fact("c", x - y, ">="),
+            (("h", as_term(1)), ("g", as_term(1))),
+        ),
+    ),
+    "a bound by any number": (
+        Arithmetic((Figure("loss", Fraction(30), "=", Fraction(50)),)),
+        Arithmetic((Figure("loss", Fraction(30), "<=", Fraction(1000)),)),
+    ),
+    "another quantity that grows": (
+        Grows("share", 1 / D, D, ((D, (1, 2)),)),
+        Grows("share", D**2, D, ((D, (1, 2)),)),
+    ),
     "a product with a unit matrix in it": (
         Identity(SQUARE_MATRIX @ SQUARE_MATRIX, SQUARE_MATRIX),
         Identity(SQUARE_MATRIX @ SQUARE_MATRIX, (SQUARE_MATRIX @ eye("n")) @ SQUARE_MATRIX),
@@ -352,6 +371,18 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
             Fact("c", x * y - B, "="),
             (("h", y), ("g", q_s), ("f", as_term(-1))),
         ),
+    ),
+    "the number itself": (
+        Arithmetic((Figure("loss", Fraction(30), "=", Fraction(50)),)),
+        Arithmetic((Figure("loss", Fraction(30), "=", Fraction(30)),)),
+    ),
+    "the printed bound from the other side": (
+        Arithmetic((Figure("loss", Fraction(30), ">=", Fraction(50)),)),
+        Arithmetic((Figure("loss", Fraction(30), "<=", Fraction(50)),)),
+    ),
+    "a quantity that falls": (
+        Grows("share", 1 / D, D, ((D, (1, 2)),)),
+        Grows("share", -1 / D, D, ((D, (1, 2)),)),
     ),
     "a kernel plus a number": (
         Positive(DOT - 1, POINTS, i, k, "R^d"),
