@@ -90,7 +90,8 @@ class Cost(Kind):
         kind = r"\#\text{multiplications}" if self.measure == "products" else r"\#\text{numbers stored}"
         left = rf"{kind}(\text{{{self.what}}}{self._computed()})"
         if self.base_computes is not None:
-            base = self.base_computes.latex() + self._ready(self.base)
+            base = self._done(self.base, self.base_computes)
+            base += self._ready(self.base) + self._rounds(self.base)
             left += rf" - {kind}\left({base}\right)"
         where = ",\\ ".join(self._restricted(*bound) for bound in self.domain)
         end = rf"\qquad ({where})" if where else ""
@@ -110,7 +111,19 @@ class Cost(Kind):
         beside = "".join(
             rf"\text{{ and }} {as_term(x.tensor).latex()} = {x.term.latex()}" for x in _beside(self.plan)
         )
-        return rf":\ {self.computes.latex()}{beside}{self._ready(self.plan)}"
+        done = self._done(self.plan, self.computes)
+        return rf":\ {done}{beside}{self._ready(self.plan)}{self._rounds(self.plan)}"
+
+    def _done(self, plan: Plan, formula: Term) -> str:
+        """What a plan computes; of a loop, the change that a round of it makes."""
+        loop = self._rounds(plan)
+        return rf"{plan[-1].tensor.symbol} \leftarrow {formula.latex()}" if loop else formula.latex()
+
+    def _rounds(self, plan: Plan) -> str:
+        """How often a loop is run."""
+        if not plan or plan[-1].times == "1":
+            return ""
+        return rf"\text{{ in }} {sp.latex(self.expression(plan[-1].times))} \text{{ rounds}}"
 
     def _ready(self, plan: Plan) -> str:
         """The defined arrays that a plan finds ready."""
@@ -439,7 +452,7 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         pair = _pair(lines, formula, s.given)
         if ready := _ready(plan, formula, s.given):
             raise Malformed(f"the plan finds in {ready} what it is to compute")
-        still_open = open_demands([held for held, _ in lines], s.given, ())
+        still_open = open_demands([*(held for held, _ in lines), pair[1]], s.given, ())
         missing += still_open
         same = equal(*pair) and not still_open
         faithful &= same

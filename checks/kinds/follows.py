@@ -17,6 +17,7 @@ from checks.engine.finding import Finding
 from checks.engine.hypotheses import (
     apply_definitions,
     check_given,
+    may_have_none,
     never_zero,
     of_none,
     open_demands,
@@ -33,6 +34,7 @@ from checks.statement import Given, Kind, Malformed, tensors_of
 from derivations.calculus import exact
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact
 from derivations.calculus.functions import NONNEGATIVE
 from derivations.calculus.index import Index, Tensor
@@ -247,6 +249,10 @@ def certificate_error(statement: Follows) -> str:
     sides = [s.entry(*at[: len(s.shape())]) for s in (statement.lhs, statement.rhs)]
     if open_demands([certificate.entry(*at), factor, squares, *sides], given, nonzero):
         return "a formula is not shown to be defined"
+    assumed = [_entry(side) for h in statement.hypotheses for side in (h.lhs, h.rhs)]
+    hidden = [d for e in assumed for d in sg.not_granted(e, frozenset(may_have_none(e)))]
+    if any(not signs_under(d.base, given, nonzero) <= d.signs for d in hidden):
+        return "a hypothesis has a sum that may be one of nothing, of what is not shown to be defined"
     named = set().union(*map(ix.free_indices, sides)) if statement.over else set()
     if any(may_vanish(i.dim) for i in statement.over if i not in named):
         return "a sum of squares that are all the same may be one of none"

@@ -355,12 +355,16 @@ def certificate_error(statement: Implication) -> str:
         if not any(facts[name].relation == ">" and c > 0 for name, c in statement.factor):
             return "the factor has no strict hypothesis"
         factor = ix.Add(tuple(c * facts[name].term.entry() for name, c in statement.factor))
+        if _asks_more(factor, _shared(statement), known):
+            return "the factor has a sum that may be one of nothing, of what is not shown to be defined"
     right: list[ix.Expr] = [ix.Num(Fraction(0))]
     strict = False
     for use in statement.uses():
         name, multiplier = use.name, use.multiplier.entry()
         if name not in facts:
             return f"the certificate uses {name}, which is not assumed"
+        if _asks_more(use.fact(facts[name]), _shared(statement), known):
+            return f"{name} has a sum that may be one of nothing, of what is not shown to be defined"
         if not _defined_under(multiplier, stated, known):
             return f"the multiplier of {name} is not shown to be defined wherever the hypotheses hold"
         if facts[name].relation != "=":
@@ -390,6 +394,12 @@ def certificate_error(statement: Implication) -> str:
     if conclusion.relation == ">" and not strict:
         return "no strict hypothesis enters with a positive multiplier"
     return ""
+
+
+def _asks_more(expr: ix.Expr, shared: set[Index], facts: sg.Facts) -> bool:
+    """Whether what is assumed divides by what need not be a divisor where it is assumed."""
+    left = sg.not_granted(expr, frozenset(may_have_none(expr) - shared))
+    return any(not sg.signs(d.base, facts) <= d.signs for d in left)
 
 
 def _defined_under(expr: ix.Expr, stated: list[sg.Demand], facts: sg.Facts) -> bool:

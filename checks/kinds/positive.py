@@ -19,6 +19,7 @@ from checks.engine.finding import Finding
 from checks.engine.instances import FUNCTIONS, as_written
 from checks.engine.judge import ENGINES, ENOUGH, attempt, conformable, rejects, step
 from checks.engine.mutants import mutants
+from checks.engine.notation import all_terms
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
 from derivations.calculus import index as ix
@@ -32,7 +33,7 @@ from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.printing import to_expr
 from derivations.calculus.psd import Certificate, of_these_rules
-from derivations.calculus.term import Term, as_term
+from derivations.calculus.term import Apply, Term, as_term
 from derivations.calculus.unicode import unicode_math
 
 _HALF = Fraction(1, 2)
@@ -75,7 +76,9 @@ class Positive(Kind):
     def statement_latex(self) -> str:
         """The inequality, its domain and the ranges of the parameters."""
         taken = {name for t in (self.points, *dict(self.ranges)) for name in (t.name, t.latex)}
-        i, j, w = self.i.latex, self.j.latex, next(letter for letter in "wvuc" if letter not in taken)
+        taken |= {self.i.name, self.j.name, *self.points.dims}
+        taken |= {t.data[0] for t in all_terms(self) if isinstance(t, Apply)}
+        i, j, w = self.i.latex, self.j.latex, next(letter for letter in "wvucbrsz" if letter not in taken)
         domain = _LATEX[self.domain].replace("^d", f"^{{{self.points.dims[1]}}}")
         where = [rf"{as_term(self.points)[self.i].latex()} \in {domain}"]
         signs = {"real": r"\in\mathbb{R}", ">= 0": r"\ge 0", "> 0": "> 0"}

@@ -137,12 +137,11 @@ def _words(program: Program, ray: Ray) -> str:
         at = {t: Instance(sizes, {**ones, (ray.t, ()): Fraction(t)}, ()).evaluate(expr) for t in (1, 10, 100)}
     except (NotExact, ZeroDivisionError):
         return found
-    sample = ", ".join(f"{v} at t = {t}" for t, v in at.items())
+    sample = ", ".join(f"{v} at {_plain(as_term(ray.t))} = {t}" for t, v in at.items())
     return f"{found}; with all dimensions and data 1: {sample}"
 
 
 def _plain(term: Term) -> str:
-
     return unicode_math(term.latex())
 
 

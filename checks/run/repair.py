@@ -4,7 +4,7 @@ other things.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -19,7 +19,7 @@ from checks.engine.wellformed import in_other_letters
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages, Column
 from checks.kinds.cost import Cost
-from checks.kinds.counting import Counted, read_off
+from checks.kinds.counting import Counted, Grows, read_off
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
 from checks.kinds.extremum import Extremum
@@ -52,6 +52,7 @@ from derivations.calculus.program import Program
 from derivations.calculus.signs import signs
 from derivations.calculus.term import (
     Apply,
+    Eye,
     Frac,
     Hadamard,
     MatMul,
@@ -67,6 +68,7 @@ from derivations.calculus.term import (
     SumOver,
     Symbol,
     Term,
+    Zeros,
     as_term,
     picked_from,
     subterms,
@@ -140,9 +142,10 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     """A statement of one side, of one instance, that what is printed fails, or that assumes what it says; of
     other numbers, where nothing explains them.
     """
-    if isinstance(repair, Identity) and (
-        _says_nothing(repair, printed, explained) or _assumed(repair, printed)
-    ):
+    if isinstance(repair, Identity) and _says_nothing(repair, printed, explained):
+        return True
+    equation = isinstance(repair, Identity | Stacked | Follows) and getattr(repair, "relation", "=") == "="
+    if equation and _assumed(Identity(repair.lhs, repair.rhs, repair.given), printed):
         return True
     if isinstance(repair, AtLeast | Order | GaussianMean | NormalMean) and holds_whatever(repair, printed):
         return True
@@ -161,7 +164,7 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     numbers = not explained and all(isinstance(p, Arithmetic | Averages) for p in printed)
     if numbers and isinstance(repair, Identity | Stacked | Arithmetic):  # an identity, or other numbers
         known = {n for p in printed for n in _computed(p)}
-        return known.isdisjoint(_computed(repair))
+        return known.isdisjoint(_computed(repair)) or _loose(repair, printed)
     if numbers and isinstance(repair, Averages):
         columns = [c for p in printed if isinstance(p, Averages) for c in p.columns]
         return not any(_keeps_most(one, two) for one in columns for two in repair.columns)
@@ -176,6 +179,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             if getattr(p, "measure", None) == measure
             for a, b in zip(_counted(p), _counted(repair), strict=True)
         )
+    if isinstance(repair, Grows):  # of another quantity
+        return not explained and not any(isinstance(p, Grows) and _varies_alike(p, repair) for p in printed)
     if isinstance(repair, Stationary | Extremum):
         still = not _moves(repair.energy, repair.variable, repair.given)
         return still or holds_whatever(repair, printed)
@@ -215,7 +220,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         factors = _multipliers(repair)
         if len(factors) > 1 and not tensors_of(tuple(factors)) and not repair.factor:
             # the conclusion in pieces, which symbols of their own hold apart: a = z and z = b for a = b
-            used = {f.term for f in repair.hypotheses if f.relation == "="}
+            names = {use.name for use in repair.uses()}
+            used = {f.term for f in repair.hypotheses if f.relation == "=" or f.name in names}
             return bool(tensors_of(tuple(used)) - tensors_of((printed, repair.conclusion)))
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
@@ -307,25 +313,75 @@ def _vanish(terms: tuple[Term, ...], given: tuple[Given, ...]) -> bool:
 
 
 def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
-    """Whether a repair supposes an equation that is printed, moved about or times a number."""
+    """Whether a repair supposes an equation that is printed, moved about or times a number, or in pieces that
+    symbols of their own hold apart.
+    """
+    fixed = repair.conclusion.term.entry() if isinstance(repair, Implication) else None
     for p in (p for p in printed if isinstance(p, Identity)):
-        for h in repair.hypotheses:
-            term = h.term if isinstance(h, Fact) else h.lhs - h.rhs
-            one, two = (general_entry(t, p.given) for t in (term, p.lhs - p.rhs))
-            equation = not isinstance(h, Fact) or h.relation == "="
-            if not equation or one is None or two is None:
-                continue
-            fixed = repair.conclusion.term.entry() if isinstance(repair, Implication) else one
-            ways = in_other_letters(one, ix.free_indices(fixed), ix.free_indices(two))
-            if any(nf.ratio(nf.normal(way), nf.normal(two)) for way in ways):
-                return True
+        two = general_entry(p.lhs - p.rhs, p.given)
+        said = [h for h in repair.hypotheses if not isinstance(h, Fact) or h.relation == "="]
+        terms = [h.term if isinstance(h, Fact) else h.lhs - h.rhs for h in said]
+        ones = [e for t in terms if (e := general_entry(t, p.given)) is not None]
+        if two is None:
+            continue
+        own = {t.name for e in ones for t in ix.tensors(e)} - named(p)
+        joined = _joined(ones, own) if len(ones) == len(repair.hypotheses) else []
+        left = [e for e in joined if not equal(e, ix.Num(Fraction(0)))]
+        if any(_says(e, two, fixed) for e in ones) or (left and all(_says(e, two, fixed) for e in left)):
+            return True
     return False
+
+
+def _says(one: ix.Expr, two: ix.Expr, fixed: ix.Expr | None) -> bool:
+    """Whether an equation, in the letters of what it is supposed for or in others, is another one."""
+    kept = ix.free_indices(one if fixed is None else fixed)
+    return any(_same_equation(way, two) for way in in_other_letters(one, kept, ix.free_indices(two)))
+
+
+def _joined(equations: list[ix.Expr], own: set[str]) -> list[ix.Expr]:
+    """Equations without those that say what a symbol of their own is, which is put into the others."""
+    for n, one in enumerate(equations):
+        for tensor in sorted((t for t in ix.tensors(one) if t.name in own), key=repr):
+            if (found := _alone(nf.normal(one), tensor)) is not None:
+                at, value = found
+                others = [e for m, e in enumerate(equations) if m != n]
+                put = [ix.define(e, tensor, _rule(at, value)) for e in others]
+                return _joined(put, own - {tensor.name})
+    return equations
+
+
+def _alone(form: nf.Form, tensor: Tensor) -> tuple[tuple[ix.Index, ...], ix.Expr] | None:
+    """The indices of the entry of a tensor that a form has as a term of its own, and what the entry is where
+    the form vanishes; None where the tensor is promised something, or stands elsewhere.
+    """
+    terms = [(mono, c) for mono, c in form if tensor in ix.tensors(to_expr(((mono, c),)))]
+    if len(terms) != 1 or tensor.positive or tensor.symmetric:
+        return None
+    (dims, _, factors), c = terms[0]
+    ((atom, exponent), *more) = factors
+    if dims or more or exponent != 1 or atom[0] != "T" or len(set(atom[2])) < len(atom[2]):
+        return None
+    at = tuple(ix.Index(str(token.name), token.dim) for token in atom[2])
+    return at, to_expr(nf.scale(tuple(term for term in form if term != terms[0]), -1 / c))
+
+
+def _rule(at: tuple[ix.Index, ...], value: ix.Expr) -> Callable[..., ix.Expr]:
+    return lambda *idx: ix.rename(value, dict(zip(at, idx, strict=True)))
 
 
 def _computed(part: Any) -> set[Fraction]:
     """The numbers that are compared with printed ones."""
     figures = {f.computed for f in getattr(part, "figures", ())}
     return figures | {c.mean for c in getattr(part, "columns", ())}
+
+
+def _loose(repair: Any, printed: tuple[Any, ...]) -> bool:
+    """Whether figures are nothing but bounds by numbers that are not printed: that 30 is at most 1000 is no
+    correction of 30 = 50.
+    """
+    said = {f.printed for p in printed for f in getattr(p, "figures", ())}
+    figures = getattr(repair, "figures", ())
+    return bool(figures) and not any(f.relation in ("=", "rounds to") or f.printed in said for f in figures)
 
 
 def _keeps_most(printed: Column, repair: Column) -> bool:
@@ -384,6 +440,9 @@ def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
             left = difference.subs(put).subs(put)
             if sp.numer(sp.together(left)).expand() == 0:
                 return True
+    open_ones = named([p for p in printed if isinstance(p, _COMPARE)]) - {g.tensor.name for g in known}
+    if any(_solved(g, repair, tuple(more)) for g in more if g.tensor.name in open_ones):
+        return True
     if more and _vanish((repair.lhs, repair.rhs), tuple(more)):
         return True
     added = {g.tensor for g in more}
@@ -393,6 +452,34 @@ def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
     others = [t for t in (repair.lhs, repair.rhs) if t not in sides]
     meant = {bare(g.value) for g in repair.given if g.tensor in added}
     return bool(sides) and all(bare(t) in meant for t in others)
+
+
+def _solved(given: Given, repair: Identity, more: tuple[Given, ...]) -> bool:
+    """Whether a definition says what a repair says where the others that it adds hold: whatever it is written
+    with, in whatever letters, and times what is positive.
+    """
+    others = tuple(g for g in more if g != given)
+    said, meant = (general_entry(t, others) for t in (repair.lhs - repair.rhs, given.defined - given.value))
+    if said is None or meant is None:
+        return False
+    meant = ix.rename(meant, {i: i.fresh() for i in ix.free_indices(meant)})
+    return any(_same_equation(way, said) for way in in_other_letters(meant, set(), ix.free_indices(said)))
+
+
+def _same_equation(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether two expressions are the same, but for their sign, a number and what is visibly positive."""
+    if equal(one, two) or equal(one, -two):
+        return True
+    try:
+        return bool(nf.ratio(*(nf.primitive(nf.normal(e)) for e in (one, two))))
+    except ZeroDivisionError:  # which its engine will say
+        return False
+
+
+def _varies_alike(one: Grows, two: Grows) -> bool:
+    """Whether two quantities are one, but for its sign, a number, or the one being over the other."""
+    pairs = (one.expression / two.expression, one.expression * two.expression)
+    return any(sp.cancel(way).is_number for way in (*pairs, one.expression - two.expression))
 
 
 def _symbol(term: Term) -> Tensor | None:
@@ -437,19 +524,21 @@ def _lettered(formula: sp.Expr, old: str, new: str) -> sp.Expr:
 
 
 def bare(term: Term) -> Term:
-    """A formula without what does nothing: a name for it, 0 added, 1 multiplied or divided by, a power 1, a
-    sum of one; 0 times anything is 0.
+    """A formula without what does nothing: a name for it, 0 added, 1 multiplied or divided by, a unit matrix
+    multiplied by, a power 1, a sum of one; 0 times anything is 0.
     """
     args = tuple(map(bare, term.args))
     zero, one = as_term(0), as_term(1)
     if isinstance(term, Sum_):
-        args = tuple(t for t in args if t != zero)
+        args = tuple(t for t in args if t != zero and not isinstance(t, Zeros))
         return args[0] if len(args) == 1 else replace(term, args=args) if args else zero
     if isinstance(term, Product):
         args = (zero,) if zero in args else tuple(t for t in args if t != one)
         return args[0] if len(args) == 1 else replace(term, args=args) if args else one
     if isinstance(term, Named):
         return args[0]
+    if isinstance(term, MatMul) and any(isinstance(t, Eye) for t in args):
+        return args[isinstance(args[0], Eye)]
     if (isinstance(term, Frac) and args[1] == one) or (isinstance(term, Power) and term.data == 1):
         return args[0]
     if isinstance(term, Neg) and (args[0] == zero or isinstance(args[0], Neg)):

@@ -437,6 +437,14 @@ def granted(expr: ix.Expr, few: frozenset[ix.Index]) -> Iterator[Demand]:
         yield from granted(part, few)
 
 
+def not_granted(expr: ix.Expr, few: frozenset[ix.Index]) -> list[Demand]:
+    """What an expression asks for that does not hold wherever it is defined: over no summands a sum has the
+    value 0 whatever stands in it, and in normal form (N - 1)/(N - 1) is 1.
+    """
+    said = list(granted(expr, few))
+    return [demand for demand in demands(expr) if demand not in said]
+
+
 def is_about(expr: ix.Expr, indices: frozenset[ix.Index]) -> bool:
     """Whether what has the sign of an expression has all the indices as well."""
     if not indices:

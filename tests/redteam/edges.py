@@ -114,6 +114,39 @@ def between(array, entry):
     return Follows(facts, x, y, as_term(BETWEEN) - as_term(ABOVE), points)
 
 
+def constant_mean(dim):
+    """A mean of one number over a range, with weights that add to 1 where there are any, is y: so is x."""
+    place, other = (Index(name, dim) for name in "kl")
+    scores = as_term(Tensor("s", (dim,)))
+    weights = exp(scores[place]) / sum_over(other, exp(scores[other]))
+    return Implication(
+        (Fact("f", sum_over(place, weights * x) - y, "="),),
+        Fact("g", 2 * x - 2 * y, "="),
+        (("f", as_term(2)),),
+    )
+
+
+def signed_mean(dim):
+    """The same of a number that is not negative."""
+    mean = sum_over(Index("k", dim), x / size(dim))
+    return Implication((Fact("f", mean, ">="),), Fact("g", 3 * x, ">="), (("f", as_term(3)),))
+
+
+def followed_mean(dim):
+    """The same as equations."""
+    points = tuple(Point(((dim, n),), ((X, n), (Y, n))) for n in (1, 2, 3))
+    return Follows(
+        (Equation(sum_over(Index("k", dim), x / size(dim)), y, BETWEEN),), x, y, as_term(BETWEEN), points
+    )
+
+
+def computed_mean(dim):
+    """What is stored is y, and what it stands for a mean of y."""
+    return Cost(
+        "m", (Assign(BETWEEN, (), 1 * y),), "0", sum_over(Index("k", dim), y / size(dim)), sizes=("n",)
+    )
+
+
 def fixed(value, index):
     """2w = 2 value, where w is given by the value."""
     return Identity(2 * w[index], 2 * value, given=(Given(W, (index,), value, ""),))
@@ -240,6 +273,10 @@ PAIRS = [
          lambda: Identity((1 + NO_SUM) / (1 + NO_SUM), as_term(1))),
     Pair("implication/what-is-said-of-no-entry", lambda: squeezed(t[FEWER]), "n = 1, x = -1: there is no entry", lambda: squeezed(u[i])),
     Pair("follows/what-is-said-of-no-entry", lambda: between(T, t[FEWER]), "n = 1: there is no entry", lambda: between(U, u[i])),
+    Pair("implication/weights-of-no-token", lambda: constant_mean("n-1"), "n = 1: y = 0, and x is any number", lambda: constant_mean("n")),
+    Pair("implication/mean-of-no-number", lambda: signed_mean("n-1"), "n = 1, x = -1: 0 is no less than 0", lambda: signed_mean("n")),
+    Pair("follows/mean-of-no-number", lambda: followed_mean("n-1"), "n = 1: y = 0, and x is any number", lambda: followed_mean("n")),
+    Pair("cost/mean-of-no-number", lambda: computed_mean("n-1"), "n = 1, y = 1: the mean is 0", lambda: computed_mean("n")),
     Pair("identity/nonzero-exponent-that-occurs-nowhere", lambda: Identity(x * y, x * a, nonzero=(EXPONENT,)), "x = y = 1, a = 0",
          lambda: Identity(x * y, y * x, nonzero=(EXPONENT,))),
     Pair("identity/nonzero-in-a-link-alone",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 import sympy as sp
 
 from checks.engine.judge import judge
+from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.cost import Assign, Cost
+from checks.kinds.counting import Grows
 from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram
@@ -23,6 +26,7 @@ from checks.kinds.optimal import Optimal
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Dual, WellPosed
+from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded, Ray
 from checks.run.repair import repair_of
@@ -32,7 +36,19 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.maxima import maximum
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.psd import Features, Multiple, Plus
-from derivations.calculus.term import Term, apply, as_term, exp, hadamard, size, sqrt, squared_norm, sum_over
+from derivations.calculus.term import (
+    Term,
+    apply,
+    as_term,
+    exp,
+    eye,
+    hadamard,
+    size,
+    sqrt,
+    squared_norm,
+    sum_over,
+    zeros,
+)
 
 X, R, i = Tensor("x", ()), Tensor("r", ()), Index("i", "n")
 x, y, q = as_term(X), as_term(Tensor("y", ())), as_term(Tensor("x", (), positive=True))
@@ -268,7 +284,111 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
     ),
     "a side and nothing": (SQUARED, Follows(IF_ZERO, SQUARE, SQUARE + y, -as_term(R), ZERO)),
 }
+LETTERS = [Tensor(name) for name in ("x", "s", "t", "b", "r", "z", "y")]
+ALIKE = tuple(Point((), tuple((one, n) for one in (X, S, Tensor("y", ())))) for n in (1, 2, 3))
+v = as_term(Tensor("v", ("n",)))
+ONLY_X = tuple(Point((), ((X, n),)) for n in (1, 2, 3))
+D = sp.Symbol("D", positive=True)
+CHAIN = tuple(Given(one, (), as_term(two), "") for two, one in pairwise(LETTERS))
+SQUARE_MATRIX = as_term(Tensor("M", ("n", "n")))
+IDLE |= {
+    "the equation as a definition, through six names": (WRONG, replace(WRONG, given=CHAIN)),
+    "the equation as a definition, of a mean": (
+        WRONG,
+        replace(WRONG, given=(Given(Tensor("y", ()), (), sum_over(i, x) / size("n"), ""),)),
+    ),
+    "the equation as a definition, by ramps": (
+        WRONG,
+        replace(WRONG, given=(Given(Tensor("y", ()), (), relu(x) - relu(-x), ""),)),
+    ),
+    "the entries as a definition, in another letter": (
+        Identity(u[i], w[i]),
+        Identity(u[i], w[i], given=(Given(U, (k,), w[k], ""),)),
+    ),
+    "the arrays as a definition, as blocks": (
+        Identity(u, w),
+        Stacked(u, w, given=(Given(U, (k,), w[k], ""),)),
+    ),
+    "the equation as a definition, from nothing": (
+        WRONG,
+        Follows((), x + y, 2 * x, NONE, ONLY_X, given=(Given(Tensor("y", ()), (), x, ""),)),
+    ),
+    "what is printed in two pieces, with another multiplier": (
+        Identity(x, y),
+        Implication(
+            (Fact("h", x - y + q_s**2, "="), Fact("g", q_s, "=")),
+            Fact("c", x - y, "="),
+            (("h", as_term(1)), ("g", -q_s)),
+        ),
+    ),
+    "what is printed in two pieces, as equations": (
+        Identity(x, y),
+        Follows(
+            (Equation(x, q_s, R), Equation(q_s, y, Tensor("t"))),
+            x,
+            y,
+            as_term(R) + as_term(Tensor("t")),
+            ALIKE,
+        ),
+    ),
+    "the entries in two pieces": (
+        Identity(u[i], w[i]),
+        Implication(
+            (Fact("h", u[k] - v[k], "="), Fact("g", v[m] - w[m], "=")),
+            Fact("c", u[i] - w[i], "="),
+            (Use("h", as_term(1), ((k, i),)), Use("g", as_term(1), ((m, i),))),
+        ),
+    ),
+    "an inequality in two pieces": (
+        AtLeast(x, y),
+        Implication(
+            (Fact("h", x - q_s, ">="), Fact("g", q_s - y, ">=")),
+            Fact("c", x - y, ">="),
+            (("h", as_term(1)), ("g", as_term(1))),
+        ),
+    ),
+    "a bound by any number": (
+        Arithmetic((Figure("loss", Fraction(30), "=", Fraction(50)),)),
+        Arithmetic((Figure("loss", Fraction(30), "<=", Fraction(1000)),)),
+    ),
+    "another quantity that grows": (
+        Grows("share", 1 / D, D, ((D, (1, 2)),)),
+        Grows("share", D**2, D, ((D, (1, 2)),)),
+    ),
+    "a product with a unit matrix in it": (
+        Identity(SQUARE_MATRIX @ SQUARE_MATRIX, SQUARE_MATRIX),
+        Identity(SQUARE_MATRIX @ SQUARE_MATRIX, (SQUARE_MATRIX @ eye("n")) @ SQUARE_MATRIX),
+    ),
+    "a product with nothing added in it": (
+        Identity(SQUARE_MATRIX @ SQUARE_MATRIX, SQUARE_MATRIX),
+        Identity(SQUARE_MATRIX @ SQUARE_MATRIX, (SQUARE_MATRIX + zeros("n", "n")) @ SQUARE_MATRIX),
+    ),
+}
 OFFERED: dict[str, tuple[Statement, Statement]] = {
+    "what the square is where its place vanishes": (
+        Identity((x - B) ** 2, x**2),
+        Identity((x - B) ** 2, x**2, given=AT_ZERO),
+    ),
+    "where both are powers of a number": (
+        Identity(x * y, B),
+        Implication(
+            (Fact("h", x - q_s, "="), Fact("g", y - q_s, "="), Fact("f", B - q_s**2, "=")),
+            Fact("c", x * y - B, "="),
+            (("h", y), ("g", q_s), ("f", as_term(-1))),
+        ),
+    ),
+    "the number itself": (
+        Arithmetic((Figure("loss", Fraction(30), "=", Fraction(50)),)),
+        Arithmetic((Figure("loss", Fraction(30), "=", Fraction(30)),)),
+    ),
+    "the printed bound from the other side": (
+        Arithmetic((Figure("loss", Fraction(30), ">=", Fraction(50)),)),
+        Arithmetic((Figure("loss", Fraction(30), "<=", Fraction(50)),)),
+    ),
+    "a quantity that falls": (
+        Grows("share", 1 / D, D, ((D, (1, 2)),)),
+        Grows("share", -1 / D, D, ((D, (1, 2)),)),
+    ),
     "a kernel plus a number": (
         Positive(DOT - 1, POINTS, i, k, "R^d"),
         Positive(DOT + 1, POINTS, i, k, "R^d", (), Plus((LINEAR, Features(as_term(1), i)))),

@@ -10,6 +10,7 @@ import pytest
 from checks.audit import current
 from checks.engine.judge import judge
 from checks.engine.printing import conditions_latex, part_latex
+from checks.kinds.positive import Positive
 from checks.run.readings import printed
 from checks.statement import Identity, Malformed
 from derivations.calculus import index as ix
@@ -17,7 +18,7 @@ from derivations.calculus.gradients import grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.masks import previous
 from derivations.calculus.program import Raw
-from derivations.calculus.term import as_term, sum_over
+from derivations.calculus.term import apply, as_term, squared_norm, sum_over
 from derivations.calculus.unicode import unicode_math, with_letters
 
 
@@ -113,3 +114,14 @@ def test_what_stands_before_the_first_row_is_that_of_the_whole_formula() -> None
     sums = Identity(previous(u + v, i, 2 * x), previous(u, i, x) + previous(v, i, x))
     assert judge(sums).proved
     assert r"{\left(u + v\right)}_{0} = 2\,x" in conditions_latex(sums)
+
+
+def test_the_weights_of_a_kernel_have_a_letter_of_their_own() -> None:
+    """w_w, or weights w beside a function w, are read as one thing."""
+    points, (i, w) = Tensor("p", ("n", "d")), (Index(name, "n") for name in "iw")
+    rows = as_term(points)
+    for kernel, first in ((rows[w].T @ rows[i], w), (apply("w", squared_norm(rows[i])), i)):
+        shown = Positive(kernel, points, first, Index("j", "n"), "R^d").statement_latex()
+        assert rf" v_{{{first.name}}} v_{{j}}" in shown
+    shown = Positive(rows[i].T @ rows[i], points, i, Index("j", "n"), "R^d").statement_latex()
+    assert " w_{i} w_{j}" in shown

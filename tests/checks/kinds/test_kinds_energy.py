@@ -247,8 +247,15 @@ def test_a_round_of_a_loop_is_displayed_as_a_change_not_as_an_equation() -> None
         Assign(product, (i, k), sum_over(j, A[i, j] * Z[j, k]), times="T"),
         Assign(en.Z_, (i, k), as_term(product)[i, k], times="T"),
     )
-    shown = judged(Cost("T products", power, "T*n**2*d_v", A @ Z)).steps[0]["latex"]
+    products = Cost("T products", power, "T*n**2*d_v", A @ Z)
+    shown = judged(products).steps[0]["latex"]
     assert shown == rf"Z \leftarrow {(A @ Z).latex()}"
+    rounds = rf"{shown}\text{{ in }} T \text{{ rounds}})"
+    assert rounds in products.statement_latex(), "AZ alone takes one round of them"
+    once = tuple(replace(line, times="1") for line in power)
+    assert "rounds" not in Cost("a product", once, "n**2*d_v", A @ Z).statement_latex()
+    more = Cost("T products", power, "(T - 1)*n**2*d_v", A @ Z, once, A @ Z)
+    assert more.statement_latex().count("rounds") == 1 and judged(more).holds
     assert judged(Cost("AV", PRODUCT, "n**2*d_v", AV)).steps[0]["latex"].startswith("D = ")
 
 
