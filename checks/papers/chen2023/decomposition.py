@@ -139,7 +139,7 @@ claim(
     rests_on=("chen2023/eq5",),
     legs=(tensor_legs.softmax_triplets, tensor_legs.whole_kernel, solver_legs.other_decompositions),
     where=MATRICES + SPANNED,
-    notes="r is the rank of A, as the sentence before the theorem has it; for r < rank A the equations hold "
+    notes="r is the rank of A, as the paragraph before the theorem has it; for r < rank A the equations hold "
     "for some of the singular vectors, and the product is only a part of A. Existence rests on the spectral "
     "theorem for AᵀA. (5) alone does not determine the factors: without orthonormality multiples tŨ, tṼ "
     "solve it as well, and with it signs and rotations within equal values are free.",

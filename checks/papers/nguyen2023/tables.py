@@ -131,8 +131,8 @@ QUOTED = Column("quoted softmax", tuple(ONE.quoted[t] for t in ONE.tasks), ONE.q
 _table(
     1,
     "Accuracy on ten UEA tasks",
-    "Attention-BN and -SH are better on most tasks and on average; Attention-BN+SH is best, by more than 1 "
-    "point.",
+    "Attention-BN and -SH are better on most tasks and on average; Attention-BN+SH is best on average, more "
+    "than 1 point above softmax.",
     All(
         averages(ONE),
         Averages((QUOTED,), label="averages quoted from other work"),
@@ -419,8 +419,8 @@ def _shared(table: int, *others: int) -> Figure:
 
 
 TUNED = (
-    "The values are hyper-parameters that the authors chose for their best models: they are stated, not "
-    "measured, and nothing in the paper gives them."
+    "The values are hyper-parameters: they are stated, not measured, and nothing else in the paper gives "
+    "them."
 )
 
 

@@ -127,8 +127,8 @@ claim(
     words="W_Q = W_K keeps the covariates of a stacked vector and puts zeros in place of the outcomes.",
     literal=Stacked(QUERY_KEY @ example(i), blocks(as_term(n.x_i)[i], zeros(CLASSES))),
     where=BLOCKS,
-    notes="The kernel is then evaluated at padded covariates; that the padding changes nothing is part of "
-    "(9).",
+    notes="The kernel is then evaluated at padded covariates; for which kernels the padding changes nothing "
+    "is said at (9).",
 )
 
 claim(
