@@ -11,6 +11,7 @@ from book.ledger import Claim, Ledger
 from book.markup import badge, code, folded, literal, table, text
 from checks.audit import current, per_audit
 from checks.kernel.rocq import exporters_hash, library_hash
+from checks.kernel.theorem import beyond_zero
 
 GRADE = "kernel-checked"
 
@@ -83,7 +84,9 @@ def _sentence(claim: Claim, found: dict[str, Any]) -> str:
     wholly = {"proved": "The statement", "corrected": "The corrected statement"}
     whole = wholly[claim.verdict] if checked(claim) else "A part of it"
     count = f"{every.count('checked')} of {len(every)} theorems are accepted"
-    return f"{whole} is checked by the kernel of {version}: {count}."
+    said = f"{whole} is checked by the kernel of {version}: {count}."
+    sizes = beyond_zero(t["statement"] for part in found["parts"] for t in part["theorems"])
+    return f"{said} They are about {sizes}: what the statement says of 0 they leave out." if sizes else said
 
 
 def _theorems(parts: list[dict[str, Any]]) -> Iterator[str]:

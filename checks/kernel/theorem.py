@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,3 +43,11 @@ def filled(text: str, indent: str = "  ") -> str:
         text, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
+
+
+def beyond_zero(theorems: Iterable[str]) -> str:
+    """For which differences of sizes the theorems of a statement alone are: every size is 1 or more to them,
+    and C - 1, over which the statement may also sum nothing, is 0 for C = 1. "" without such a size.
+    """
+    found = {pair for text in theorems for pair in re.findall(r"\(0 < (\w+?)_minus_(\w+)\)%nat", text)}
+    return ", ".join(f"{one} - {less} ≥ 1" for one, less in sorted(found))

@@ -13,6 +13,7 @@ from typing import Any
 from checks.audit import current, per_audit
 from checks.evidence import Record, digest
 from checks.kernel.rocq import exporters_hash
+from checks.kernel.theorem import beyond_zero
 from checks.run.ledger import BadLedger
 from checks.run.store import read_json, write_atomically
 
@@ -70,6 +71,11 @@ class ClaimProofs:
     parts: list[Part] = field(default_factory=list)
     refuted: list[Part] = field(default_factory=list)
     content: str = ""
+
+    @property
+    def sizes(self) -> str:
+        """For which differences of sizes alone the version that stands is checked."""
+        return beyond_zero(theorem.statement for part in self.parts for theorem in part.theorems)
 
     @property
     def checked(self) -> bool:

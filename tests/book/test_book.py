@@ -26,6 +26,7 @@ from book import (
     figure,
     front,
     graph,
+    kernel,
     markup,
     overview,
     site,
@@ -408,6 +409,11 @@ def test_an_unknown_ledger_block_is_an_error(ledger):
 def test_a_sentence_with_another_verdict_than_the_ledger_is_an_error(ledger, said):
     with pytest.raises(LedgerError, match=r"page: says that \S+ is .*, but the ledger says"):
         chapters.expand(f"{{claim}}`{said}`", ledger)
+
+
+def test_a_size_that_may_be_zero_is_said_beside_the_theorems(ledger):
+    assert "They are about C - 1 ≥ 1" in kernel.section(ledger.by_id["wang2024/eq2"])
+    assert "They are about" not in kernel.section(ledger.by_id["nguyen2023/eq2"])
 
 
 def test_a_sentence_with_the_verdict_of_the_ledger_links_to_the_claim(ledger):

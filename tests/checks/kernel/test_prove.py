@@ -18,6 +18,7 @@ from checks.commands import prove as commands_prove
 from checks.commands.console import watched
 from checks.evidence import Mutants, Record
 from checks.kernel import rocq
+from checks.kernel.theorem import beyond_zero
 from checks.run import proofs, prove
 from checks.run.ledger import BadLedger
 from checks.run.registry import load
@@ -36,6 +37,14 @@ def attest(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
 def test_a_claim_is_printed_and_checked(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = attest(capsys, "prove", ID)
     assert status == 0 and "Theorem nguyen2023_eq2" in out and "\nchecked" in out and "kernel-checked" in out
+
+
+def test_a_size_that_may_be_zero_is_said_beside_the_grade(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rocq's sizes are 1 or more, also C - 1, over which the statement sums for C = 1 as well."""
+    said = "kernel-checked for C - 1 ≥ 1"
+    assert said in attest(capsys, "show", "wang2024/eq2")[1]
+    assert said not in attest(capsys, "show", ID)[1]
+    assert beyond_zero(["forall (C_minus_1 N : nat), (0 < C_minus_1)%nat -> (0 < N)%nat -> x"]) == "C - 1 ≥ 1"
 
 
 def test_without_rocq_the_recorded_outcome_is_shown(
