@@ -430,6 +430,8 @@ def witness(statement: Implication) -> Instance | None:
     """The offered point, if all hypotheses hold there exactly and the conclusion fails."""
     if not statement.witness:
         return None
+    if not isinstance(statement.witness, tuple):
+        raise Malformed("a witness is a tuple of (name, number), all sizes are 1; a Point refutes a Rule")
     values = dict(statement.witness)
     terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
     tensors = sorted(set().union(*map(ix.tensors, terms)), key=repr)

@@ -11,6 +11,7 @@ from checks.engine.finding import Finding
 from checks.engine.judge import judge
 from checks.kernel.implications import implication, implication_defined
 from checks.kernel.trees import NotCovered
+from checks.kinds.examples import Point
 from checks.kinds.implication import Implication, Use
 from checks.statement import Fact, Malformed
 from derivations.calculus.index import Index, Tensor
@@ -35,6 +36,12 @@ def test_a_hypothesis_for_all_is_used_at_the_indices_of_the_conclusion() -> None
     assert r"\Big|_{k = i}" in proof.steps[-1]["latex"]
     assert not implied([NONNEGATIVE], both, ("a", one), ("a", one)).proved  # at k, which is neither
     assert implied([Fact("a", a[i], ">=")], both).holds is False  # about the first alone
+
+
+def test_a_witness_of_another_form_is_told_what_it_is() -> None:
+    offered = Point((("N", 1),), ((Tensor("a", ("N",)), (0,)),))
+    with pytest.raises(Malformed, match="a Point refutes a Rule"):
+        judge(Implication((NONNEGATIVE,), Fact("c", a[k] - 1, ">="), witness=offered))  # type: ignore[arg-type]
 
 
 def test_a_triangle_of_distances() -> None:
