@@ -90,13 +90,13 @@ class Positive(Kind):
 def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
     """Search for an exact counterexample; else verify the certificate and that the kernel is defined."""
     finding = Finding()
-    statement = ranged(statement)
-    _check(statement)
     shapes = conformable(statement.kernel)
     finding.evidence.append(shapes)
     if not shapes.passed:
         finding.counterexample = shapes.detail
         return finding
+    statement = ranged(statement)
+    _check(statement)
     tried, found = search(statement)
     detail = f"{tried} quadratic forms of Gram matrices in exact arithmetic"
     if tried < ENOUGH and not found:

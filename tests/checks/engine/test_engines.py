@@ -20,6 +20,7 @@ from checks.engine.judge import ENGINES, judge
 from checks.evidence import Evidence
 from checks.kinds.examples import Point
 from checks.kinds.implication import Implication, certificate_error
+from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex, Dual, WellPosed
 from checks.run.verify import examine
 from checks.statement import All, Definition, Fact, Given, Identity, Link, Malformed
@@ -357,6 +358,15 @@ def test_a_name_below_a_sum_shows_the_index_of_the_sum() -> None:
         assert found(Identity(shown, sum_over(i, v * u))).proved
         assert found(Identity(shown, sum_over(i, v * u * u))).holds is False
     assert found(Identity(sum_over(j, named("c", u) * 1), sum_over(j, u))).proved
+
+
+def test_a_kernel_whose_shapes_do_not_agree_is_refuted() -> None:
+    points, other = Tensor("p", ("N", "d")), as_term(Tensor("q", ("N", "e")))
+    one = as_term(points)
+    assert "shapes do not agree" in str(
+        found(Positive(one[i].T @ other[j], points, i, j, "R^d")).counterexample
+    )
+    assert found(Positive(one[i].T @ one[j], points, i, j, "R^d")).holds is None
 
 
 def test_a_power_of_a_square_matrix_is_written_out() -> None:
