@@ -200,19 +200,31 @@ def _checked(leg: str, claims: list[str]) -> str:
 
 
 def benchmarks(ledger: Ledger) -> str:
-    """Ratios to torch's attention with fitted exponents, and the two comparisons of solvers."""
-    data = _read("benchmarks")
+    """Ratios to torch's attention with fitted exponents, and the two comparisons of solvers; then the ratios
+    on a GPU, where they were measured.
+    """
+    data, gpu = _read("benchmarks"), _read("benchmarks-gpu")
     if data is None:
         return "The benchmarks were **not run**."
+    solvers = [
+        "### Singular triplets: block Krylov and svds",
+        _routes(data["krylov"], "residual", "Residual"),
+        "### Regression: libsvm with the polish and cvxpy",
+        _routes(data["regression"], "gap", "Relative gap"),
+    ]
+    there = ["### On a GPU", *_streams(gpu)] if gpu else []
+    return "\n\n".join([*_streams(data), *solvers, *there])
+
+
+def _streams(data: dict[str, Any]) -> list[str]:
+    """What a run was, pictures of its ratios and peaks, and the table of its longest lengths."""
     streams, jobs = data["streams"], data["streams"]["jobs"]
+    load = "" if data["load"] is None else f"; the machine's load was {data['load']:.1f} when it began"
     about = (
         f"One run of {code(data['command'])} at commit {code(data['commit'] or 'unknown')} on "
-        f"{text(data['name'])}, "
-        f"{data['threads']} threads, torch {text(data['torch'])}; medians of {data['repeats']} runs, fewer "
-        "where they take long, "
-        f"contestants in turns; the machine's load was {data['load']:.1f} when it began. Width "
-        f"{streams['width']}, "
-        f"{streams['dtype']} unless the name says float64."
+        f"{text(data['name'])}, {data['threads']} threads, torch {text(data['torch'])}; medians of "
+        f"{data['repeats']} runs, fewer where they take long, contestants in turns{load}. Width "
+        f"{streams['width']}, {streams['dtype']} unless the name says float64."
         + ("" if data["status"] == "done" else " **It was stopped before its end.**")
     )
     slowest = sorted(jobs, key=lambda j: -j["ratio"][-1])
@@ -238,12 +250,6 @@ def benchmarks(ledger: Ledger) -> str:
         for j in jobs
     ]
     header = ["Check", "Tokens", "Runs", "Seconds", "Forwards", "Time grows", "Peak MiB", "Memory grows"]
-    solvers = [
-        "### Singular triplets: block Krylov and svds",
-        _routes(data["krylov"], "residual", "Residual"),
-        "### Regression: libsvm with the polish and cvxpy",
-        _routes(data["regression"], "gap", "Relative gap"),
-    ]
     pictures = [
         chart(
             times,
@@ -260,7 +266,7 @@ def benchmarks(ledger: Ledger) -> str:
             "Growth of the peak resident size, above torch and the inputs.",
         ),
     ]
-    return "\n\n".join([about, *pictures, scroll(table(header, rows), "numbers"), *solvers])
+    return [about, *pictures, scroll(table(header, rows), "numbers")]
 
 
 def commands(ledger: Ledger) -> str:

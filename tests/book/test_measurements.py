@@ -75,7 +75,13 @@ def test_benchmarks_that_were_stopped_show_what_they_have(folder):
     assert "**It was stopped before its end.**" in page and page.count("**Not run.**") == 2
     assert "| attention | 1,024 | 3 | 0.5 |" in page
     (folder / "benchmarks.json").write_text(json.dumps(data | {"status": "done"}))
-    assert "stopped" not in measurements.benchmarks(None)
+    whole = measurements.benchmarks(None)
+    assert "stopped" not in whole and "On a GPU" not in whole
+    there = data | {"name": "H0", "load": None}
+    (folder / "benchmarks-gpu.json").write_text(json.dumps(there))
+    assert "### On a GPU" in measurements.benchmarks(None) and "on H0, 2 threads" in measurements.benchmarks(
+        None
+    )
 
 
 def test_ratios_failures_and_what_was_not_run_are_shown(folder):
@@ -152,7 +158,7 @@ def test_every_committed_result_is_within_its_bound_and_rejected_wrong_versions(
                 assert e["wrong"] and not e["not_rejected"]
 
 
-@pytest.mark.parametrize("name", ["gpu", "benchmarks", "measured"])
+@pytest.mark.parametrize("name", ["gpu", "benchmarks", "benchmarks-gpu", "measured"])
 def test_committed_files_say_what_they_ran_on_or_that_they_did_not(name):
     data = measurements._read(name)
     if data is None or data.get("status") == "not run":
