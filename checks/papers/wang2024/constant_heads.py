@@ -256,6 +256,6 @@ claim(
     "outcomes ỹ - 1/C; there a cosine a of the keys in (b) makes its terms a‖W_K e‖‖W_Q e'‖, all of the sign "
     "of a, so that a = 0 again. Where W e = 0 the cosine is not defined. On positive covariates with d = 1 a "
     "cosine of the covariates alone is constantly 1, so the sign assumption is needed. In Section 3 the "
-    "query's entry -1/C is itself a constant feature: linear attention with a free W_K can get an affine "
+    "query's entry -1/C is itself a constant feature: linear attention with a free W_Q can get an affine "
     "term from it.",
 )

@@ -284,6 +284,14 @@ def test_the_readout_vector_has_too_few_entries():
 # legs and derivation
 
 
+def test_an_affine_term_of_linear_attention_needs_a_free_query_matrix():
+    """At the covariates 0 the query of Section 3, C = 3, is (0, 0, -1/3, -1/3): the W_Q of (7) takes it to 0."""
+    printed, free = sp.diag(1, 1, 0, 0), sp.Matrix(4, 4, sp.symbols("w:16"))
+    key, query = sp.Matrix(sp.symbols("x1 x2 y1 y2")), -sp.Matrix([0, 0, 1, 1]) / 3
+    assert sp.expand((free * key).dot(printed * query)) == 0
+    assert sp.expand((printed * key).dot(free * query)) != 0
+
+
 def test_layers_are_steps_at_half_the_rate():
     assert all(e.passed for e in legs.layers_are_steps(PAPER, Options()))
 
