@@ -427,6 +427,6 @@ claim(
     notes="Primal-dual is meant in this sense: the same function, written with weights or with values. The "
     "layer is the fitted function of (4); a layer with other weights and the same b is an attention over "
     "these keys only if the rows of W lie in the span of the features Φ(k_j), up to vectors orthogonal to "
-    "every Φ(x). That given values also solve (5) takes the right targets and a large enough C: see "
-    "nguyen2023/prose-converse.",
+    "every Φ(x). That given values also solve (5) takes the right targets, a large enough C and, with b a "
+    "variable, Σ_j h(k_j) v_j(d) = 0, which is (7): see nguyen2023/prose-converse.",
 )

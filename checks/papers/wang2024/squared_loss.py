@@ -169,8 +169,8 @@ claim(
     "subtracted.",
     literal=Stacked(INPUT + OUTPUT, RESULT, (n.NEXT,)),
     where=WHERE + r" At the query $y_{N+1}=0$.",
-    notes="That attention produces the middle vector is the content of (9) and (10). The sentence after (2) "
-    "says that the input of the layer is added to the input; it is the output that is added.",
+    notes="That attention produces the middle vector is the content of (9) and (10). The text below (2) says "
+    "of its right side that the input of the layer is added to the input; it is the output that is added.",
 )
 claim(
     "wang2024/eq6",

@@ -6,6 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import cvxpy as cp
+import numpy as np
 import pytest
 
 from checks.kinds.implication import Implication, witness
@@ -61,3 +63,22 @@ def test_the_hypotheses_hold_at_every_optimum_of_their_case(label: str, alpha: i
     at = tuple(_optimum(alpha, below).items())
     assert witness(replace(part, conclusion=NEVER, witness=at)), "a hypothesis fails at an optimum"
     assert witness(replace(part, witness=at)) is None, "the conclusion fails at an optimum"
+
+
+@pytest.mark.parametrize(("values", "with_bias"), [((1.0, 0.5), False), ((1.0, -1.0), True)])
+def test_given_values_solve_the_regression_with_a_bias_only_if_they_are_centred(
+    values: tuple[float, float], with_bias: bool
+) -> None:
+    """Two keys with independent features and h = 1: what the notes of nguyen2023/rem4 say of (7)."""
+    beta, features, epsilon = np.array(values), np.array([[1.0, 0.0], [0.3, 1.0]]), 0.1
+    targets = features @ features.T @ beta + epsilon * np.sign(beta)
+
+    def fitted(bias: bool) -> np.ndarray:
+        w, b = cp.Variable(2), cp.Variable()
+        outside = cp.pos(cp.abs(targets - features @ w - b * bias) - epsilon)
+        cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + 5 * cp.sum(outside))).solve(solver=cp.CLARABEL)
+        found: np.ndarray = np.linalg.solve(features.T, np.asarray(w.value, float))
+        return found
+
+    assert np.allclose(fitted(False), beta, atol=1e-4)
+    assert np.allclose(fitted(True), beta, atol=1e-4) is with_bias

@@ -226,9 +226,9 @@ def descent_finds_lambda(a: Any, options: Options) -> list[Evidence]:
         else:
             collapsed += not end.lam.any()
     detail = (
-        f"distance of the worst λ_l from an inverse singular value, smallest over {len(distances)} descents "
-        "with a free Λ >= 0 "
-        f"that reach J = 0; in {collapsed} others Λ falls to 0 first"
+        "relative distance of the worst λ_l from an inverse singular value, |λ_l σ - 1|, smallest over "
+        f"{len(distances)} descents with a free Λ >= 0 that reach J = 0; in {collapsed} others Λ falls to 0 "
+        "first"
     )
     passed = bool(distances) and max(distances) <= STATIONARY
     return _found(passed, detail, min(distances, default=float("inf")), STATIONARY)
