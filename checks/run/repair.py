@@ -12,7 +12,6 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engine.hypotheses import apply_definitions
 from checks.engine.judge import equal
 from checks.engine.notation import all_terms
 from checks.engine.wellformed import in_other_letters
@@ -390,11 +389,12 @@ def _keeps_most(printed: Column, repair: Column) -> bool:
     return 2 * sum(a == b for a, b in zip(before, after, strict=False)) > max(len(before), len(after))
 
 
-def _moves(energy: Term, variable: Tensor, given: tuple[Given, ...] = ()) -> bool:
-    """Whether an energy depends on a variable once definitions are put in and equal terms are cancelled."""
+def _moves(formula: Term, variable: Tensor, given: tuple[Given, ...] = ()) -> bool:
+    """Whether a formula depends on a variable once definitions are put in and equal terms are cancelled."""
     try:
-        return variable in ix.tensors(to_expr(nf.normal(apply_definitions(energy.entry(), given))))
-    except (ValueError, ZeroDivisionError):  # which its engine will say
+        entry = general_entry(formula, given)
+        return entry is None or variable in ix.tensors(to_expr(nf.normal(entry)))
+    except ZeroDivisionError:  # which its engine will say
         return True
 
 
@@ -502,7 +502,7 @@ def collected(term: Term, cancel: bool = False) -> sp.Expr:
         return sp.Mul(*args)
     if isinstance(term, Neg):
         return -args[0]
-    if isinstance(term, Power) and not cancel and term.data in range(2, 10) and not term.shape():
+    if isinstance(term, Power) and not cancel and term.data in range(2, 10) and _is_number(term):
         return args[0] ** int(term.data)  # as a product of equal factors is
     if isinstance(term, Frac):
         return args[0] / args[1] if cancel else args[0] * sp.Symbol(whole(("one over", args[1])))
@@ -513,7 +513,15 @@ def collected(term: Term, cancel: bool = False) -> sp.Expr:
         depth = 1 + str(args).count("bound index")
         letter = f"bound index {depth}, {data.dim}"
         args, data = [_lettered(a, whole(data), letter) for a in args], letter
-    return sp.Symbol(whole((type(term).__name__, args, data)), commutative=not term.shape())
+    return sp.Symbol(whole((type(term).__name__, args, data)), commutative=_is_number(term))
+
+
+def _is_number(term: Term) -> bool:
+    """Whether a formula is a number; what does not fit together is none."""
+    try:
+        return not term.shape()
+    except NonConformable:
+        return False
 
 
 def _lettered(formula: sp.Expr, old: str, new: str) -> sp.Expr:

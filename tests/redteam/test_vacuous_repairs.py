@@ -46,7 +46,9 @@ from derivations.calculus.term import (
     size,
     sqrt,
     squared_norm,
+    stack,
     sum_over,
+    trace,
     zeros,
 )
 
@@ -471,3 +473,19 @@ def test_a_correction_that_holds_for_any_sides_repairs_nothing(name: str) -> Non
     printed, repair = {**IDLE, **OFFERED}[name]
     assert judge(printed).holds is False and judge(repair).holds is True
     assert repair_of(printed, repair) == ("idle" if name in IDLE else "offered")
+
+
+def test_what_cannot_be_looked_into_is_no_error() -> None:
+    """A correction that fits together nowhere, rows that move, a point that has no values for what may be
+    anything.
+    """
+    misfit = as_term(Tensor("M", ("n", "d")))
+    for repair in (Identity(trace(C), trace(misfit @ misfit)), AtLeast(x, trace(misfit @ misfit))):
+        assert judge(repair).holds is False and repair_of(Identity(trace(C), x), repair, True) == "offered"
+    moves = Limit(U, stack(i, u[i] * HALF), zeros("n"), rate=HALF)
+    assert repair_of(Limit(U, stack(i, u[i] * 2), zeros("n"), rate=HALF), moves) == "offered"
+    square = hadamard(w, w)
+    point = Point((("n", 1),), ((W, (2,)),))
+    least = squared_norm(u - square)
+    placed = Extremum(least, U, square, "the only global minimum", least, witness=point, direction=(1,))
+    assert judge(placed).holds and repair_of(Identity(square, w), placed, True) == "idle"
