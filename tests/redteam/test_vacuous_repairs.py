@@ -70,7 +70,7 @@ q_s, ROWS = as_term(S), as_term(POINTS)
 SQUARED, NONE, HALF = Identity(SQUARE, SUM), as_term(0), as_term(Fraction(1, 2))
 V, C = (as_term(Tensor(name, ("n", "n"))) for name in "VC")
 B, U, W = as_term(Tensor("b")), Tensor("u", ("n",)), Tensor("w", ("n",))
-u, w = as_term(U), as_term(W)
+u, w, v = as_term(U), as_term(W), as_term(Tensor("v", ("n",)))
 LEAST = Extremum((x - y) ** 2, X, B, "a global minimum", (x - y) ** 2)
 RESTS = Stationary((x - y) ** 2, X, B)
 GOES = Limit(X, x - as_term(ETA) * (x - y), B, rate=1 - as_term(ETA), high=Fraction(2))
@@ -288,7 +288,6 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
 }
 LETTERS = [Tensor(name) for name in ("x", "s", "t", "b", "r", "z", "y")]
 ALIKE = tuple(Point((), tuple((one, n) for one in (X, S, Tensor("y", ())))) for n in (1, 2, 3))
-v = as_term(Tensor("v", ("n",)))
 ONLY_X = tuple(Point((), ((X, n),)) for n in (1, 2, 3))
 D = sp.Symbol("D", positive=True)
 CHAIN = tuple(Given(one, (), as_term(two), "") for two, one in pairwise(LETTERS))
@@ -365,8 +364,40 @@ IDLE |= {
         Identity(SQUARE_MATRIX @ SQUARE_MATRIX, SQUARE_MATRIX),
         Identity(SQUARE_MATRIX @ SQUARE_MATRIX, (SQUARE_MATRIX + zeros("n", "n")) @ SQUARE_MATRIX),
     ),
+    "a transpose of a transpose": (Identity(V.T, V), Identity(V.T.T, V)),
+    "a product that is printed in other factors, grouped otherwise": (
+        Identity((u @ v.T) @ w, w * 2),
+        Identity((u @ v.T) @ w, u * (v.T @ w)),
+    ),
+    "rows that are printed, for a multiple": (
+        Identity(C @ u, x * u),
+        Follows(
+            (Equation(C @ v, x * v, Tensor("r", ("n",))), Equation(u, 2 * v, Tensor("t", ("n",)))),
+            C @ u,
+            x * u,
+            2 * as_term(Tensor("r", ("n",))) + (C - x * eye("n")) @ as_term(Tensor("t", ("n",))),
+            tuple(
+                Point((("n", 1),), ((Tensor("C", ("n", "n")), ((n,),)), (X, n), (U, (2,)), (v.data, (1,))))
+                for n in (1, 2, 3)
+            ),
+        ),
+    ),
 }
 OFFERED: dict[str, tuple[Statement, Statement]] = {
+    "a product grouped otherwise, with the right letter": (
+        Identity((u @ v.T) @ w, u * (u.T @ w)),
+        Identity((u @ v.T) @ w, u * (v.T @ w)),
+    ),
+    "where two matrices commute": (
+        Identity((V + C) @ (V + C), V @ V + 2 * (V @ C) + C @ C),
+        Follows(
+            (Equation(V @ C, C @ V, Tensor("r", ("n", "n"))),),
+            (V + C) @ (V + C),
+            V @ V + 2 * (V @ C) + C @ C,
+            -as_term(Tensor("r", ("n", "n"))),
+            tuple(Point((("n", 1),), ((V.data, ((n,),)), (C.data, ((1,),)))) for n in (1, 2, 3)),
+        ),
+    ),
     "what the square is where its place vanishes": (
         Identity((x - B) ** 2, x**2),
         Identity((x - B) ** 2, x**2, given=AT_ZERO),
