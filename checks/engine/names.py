@@ -73,16 +73,28 @@ def check_names(statement: Any, indices: set[Index]) -> None:
 
 
 def _shows_its_index(term: Term) -> None:
-    """The name of a formula below a sum shows the index of the sum: c reads as one number for all of it."""
+    """The name of a formula below a sum shows the index of the sum, behind its letter: c reads as one
+    number for all of it.
+    """
     index = term.data if isinstance(term, (SumOver, Stack, Softmax)) else None
     for _, inner in subterms(term) if index else ():
         if isinstance(inner, Named) and index in free(inner):
             letter = index.latex.strip()
-            name = inner.data if letter.startswith("\\") else re.sub(r"\\[A-Za-z]+", " ", inner.data)
-            if letter not in name:
+            shown = re.search(r"[_^(\[].*", _WORDS.sub(" ", inner.data))  # not in sim, nor in \mu
+            if not shown or not _stands(letter, shown[0]):
                 raise Malformed(
                     f"the name {inner.data} does not show the index {index.name} of a sum around it"
                 )
+
+
+def _stands(letter: str, text: str) -> bool:
+    """Whether an index stands in a text, and is not a part of another one or of a command."""
+    if letter.startswith("\\"):
+        return bool(re.search(re.escape(letter) + "(?![A-Za-z'])", text))
+    return bool(re.search(re.escape(letter) + "(?!')", re.sub(r"\\[A-Za-z]+", " ", text)))
+
+
+_WORDS = re.compile(r"\\(?:mathrm|operatorname|text|textrm|mathsf)\{[A-Za-z ]*\}")
 
 
 def check_letters(letters: Iterable[sp.Symbol]) -> None:

@@ -17,7 +17,7 @@ import sympy as sp
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions, open_demands
-from checks.engine.instances import Instance, describe, entries_of, exact_instances
+from checks.engine.instances import Instance, base_tensors, describe, entries_of, exact_instances
 from checks.engine.judge import ENGINES, ENOUGH, equal, identity, rejects, unbound
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
@@ -311,6 +311,9 @@ def polynomial(s: Extremum) -> sp.Poly:
         raise Malformed("a direction has a value for each entry of the variable, and is not zero")
     at = tuple(Index(f"e{n}#", d) for n, d in enumerate(s.variable.dims))
     point = s.point.entry(*at)
+    has = {s.variable, *(t for t, _ in s.witness.values)}
+    if stray := {t.name for t in base_tensors([s.energy.entry(), point], s.given) if t not in has}:
+        raise Malformed(f"the witness has no values for {', '.join(sorted(stray))}")
     centre = {e: base.evaluate(point, dict(zip(at, e, strict=True))) for e in move}
     energies = []
     for scale in (_t, sp.Integer(0)):

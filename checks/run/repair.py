@@ -12,7 +12,6 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engine.hypotheses import apply_definitions
 from checks.engine.judge import equal
 from checks.engine.notation import all_terms
 from checks.engine.wellformed import in_other_letters
@@ -68,6 +67,7 @@ from derivations.calculus.term import (
     SumOver,
     Symbol,
     Term,
+    Transpose,
     Zeros,
     as_term,
     picked_from,
@@ -124,9 +124,9 @@ def _formulas(terms: tuple[Any, ...]) -> Iterator[sp.Expr | Term]:
             yield side
 
 
-def _form(term: Term) -> sp.Expr | Term:
+def _form(term: Term, grouped: bool = False) -> sp.Expr | Term:
     try:
-        return collected(term)
+        return collected(term, grouped=grouped)
     except NonConformable:
         return bare(term)
 
@@ -271,13 +271,29 @@ def _meanings(name: Term, printed: tuple[Any, ...]) -> Iterator[Term]:
 
 
 def _empty(repair: Any, printed: tuple[Any, ...]) -> bool:
-    """Whether both sides are one formula, also where their products are grouped otherwise, or are said to
-    differ.
+    """Whether both sides are one formula, also where their products are grouped otherwise (but for other
+    letters in what is printed: u (uᵀ w) for u vᵀ w is corrected by u (vᵀ w)), or are said to differ.
     """
     if isinstance(repair, Differs):
         return not any(isinstance(p, Differs) for p in printed)
-    two_sided = isinstance(repair, Identity | Stacked | AtLeast)
-    return two_sided and (_form(repair.lhs) == _form(repair.rhs) or repair.lhs.latex() == repair.rhs.latex())
+    if not isinstance(repair, Identity | Stacked | AtLeast):
+        return False
+    if repair.lhs.latex() == repair.rhs.latex() or _form(repair.lhs, True) == _form(repair.rhs, True):
+        return True
+    misprints = (p for p in printed if type(p) is type(repair))
+    lettered = any(
+        (_without_letters(p.lhs), _without_letters(p.rhs))
+        == (_without_letters(repair.lhs), _without_letters(repair.rhs))
+        for p in misprints
+    )
+    return _form(repair.lhs) == _form(repair.rhs) and not lettered
+
+
+def _without_letters(term: Term) -> Term:
+    """How a formula is built, whatever its symbols are."""
+    if isinstance(term, Symbol):
+        return Symbol((), None)
+    return replace(term, args=tuple(map(_without_letters, term.args)))
 
 
 def _says_nothing(repair: Identity, printed: tuple[Any, ...], explained: bool) -> bool:
@@ -327,14 +343,21 @@ def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
         own = {t.name for e in ones for t in ix.tensors(e)} - named(p)
         joined = _joined(ones, own) if len(ones) == len(repair.hypotheses) else []
         left = [e for e in joined if not equal(e, ix.Num(Fraction(0)))]
-        if any(_says(e, two, fixed) for e in ones) or (left and all(_says(e, two, fixed) for e in left)):
+        pieces = len(joined) < len(ones)
+        if any(_says(e, two, fixed) for e in ones) or (
+            left and all(_says(e, two, fixed, pieces) for e in left)
+        ):
             return True
     return False
 
 
-def _says(one: ix.Expr, two: ix.Expr, fixed: ix.Expr | None) -> bool:
-    """Whether an equation, in the letters of what it is supposed for or in others, is another one."""
+def _says(one: ix.Expr, two: ix.Expr, fixed: ix.Expr | None, entries: bool = False) -> bool:
+    """Whether an equation, in the letters of what it is supposed for or in others, is another one; one of
+    arrays also entry by entry.
+    """
     kept = ix.free_indices(one if fixed is None else fixed)
+    if fixed is None and entries:
+        kept = {i for i in kept if "#" not in i.name}
     return any(_same_equation(way, two) for way in in_other_letters(one, kept, ix.free_indices(two)))
 
 
@@ -390,11 +413,12 @@ def _keeps_most(printed: Column, repair: Column) -> bool:
     return 2 * sum(a == b for a, b in zip(before, after, strict=False)) > max(len(before), len(after))
 
 
-def _moves(energy: Term, variable: Tensor, given: tuple[Given, ...] = ()) -> bool:
-    """Whether an energy depends on a variable once definitions are put in and equal terms are cancelled."""
+def _moves(formula: Term, variable: Tensor, given: tuple[Given, ...] = ()) -> bool:
+    """Whether a formula depends on a variable once definitions are put in and equal terms are cancelled."""
     try:
-        return variable in ix.tensors(to_expr(nf.normal(apply_definitions(energy.entry(), given))))
-    except (ValueError, ZeroDivisionError):  # which its engine will say
+        entry = general_entry(formula, given)
+        return entry is None or variable in ix.tensors(to_expr(nf.normal(entry)))
+    except ZeroDivisionError:  # which its engine will say
         return True
 
 
@@ -488,21 +512,22 @@ def _symbol(term: Term) -> Tensor | None:
     return inner.data if isinstance(inner, Symbol) else None
 
 
-def collected(term: Term, cancel: bool = False) -> sp.Expr:
-    """A formula up to the order of its summands and factors, the grouping of its products and the letters of
-    bound indices, with equal ones collected, and nothing cancelled but on demand.
+def collected(term: Term, cancel: bool = False, grouped: bool = False) -> sp.Expr:
+    """A formula up to the order of its summands and factors, the grouping of its products (but those of
+    matrices if that is to count) and the letters of bound indices, with equal ones collected, and nothing
+    cancelled but on demand.
     """
     term = bare(term)
-    args = [collected(t, cancel) for t in term.args]
+    args = [collected(t, cancel, grouped) for t in term.args]
     if isinstance(term, Number):
         return sp.Rational(term.data.numerator, term.data.denominator)
     if isinstance(term, Sum_):
         return sp.Add(*args)
-    if isinstance(term, Product | MatMul):  # of matrices in their order, however they are grouped
+    if isinstance(term, Product) or (isinstance(term, MatMul) and not grouped):  # in the order of matrices
         return sp.Mul(*args)
     if isinstance(term, Neg):
         return -args[0]
-    if isinstance(term, Power) and not cancel and term.data in range(2, 10) and not term.shape():
+    if isinstance(term, Power) and not cancel and term.data in range(2, 10) and _is_number(term):
         return args[0] ** int(term.data)  # as a product of equal factors is
     if isinstance(term, Frac):
         return args[0] / args[1] if cancel else args[0] * sp.Symbol(whole(("one over", args[1])))
@@ -513,7 +538,15 @@ def collected(term: Term, cancel: bool = False) -> sp.Expr:
         depth = 1 + str(args).count("bound index")
         letter = f"bound index {depth}, {data.dim}"
         args, data = [_lettered(a, whole(data), letter) for a in args], letter
-    return sp.Symbol(whole((type(term).__name__, args, data)), commutative=not term.shape())
+    return sp.Symbol(whole((type(term).__name__, args, data)), commutative=_is_number(term))
+
+
+def _is_number(term: Term) -> bool:
+    """Whether a formula is a number; what does not fit together is none."""
+    try:
+        return not term.shape()
+    except NonConformable:
+        return False
 
 
 def _lettered(formula: sp.Expr, old: str, new: str) -> sp.Expr:
@@ -525,7 +558,7 @@ def _lettered(formula: sp.Expr, old: str, new: str) -> sp.Expr:
 
 def bare(term: Term) -> Term:
     """A formula without what does nothing: a name for it, 0 added, 1 multiplied or divided by, a unit matrix
-    multiplied by, a power 1, a sum of one; 0 times anything is 0.
+    multiplied by, a power 1, a sum of one, a transpose of a transpose; 0 times anything is 0.
     """
     args = tuple(map(bare, term.args))
     zero, one = as_term(0), as_term(1)
@@ -537,6 +570,8 @@ def bare(term: Term) -> Term:
         return args[0] if len(args) == 1 else replace(term, args=args) if args else one
     if isinstance(term, Named):
         return args[0]
+    if isinstance(term, Transpose) and isinstance(args[0], Transpose):
+        return args[0].args[0]
     if isinstance(term, MatMul) and any(isinstance(t, Eye) for t in args):
         return args[isinstance(args[0], Eye)]
     if (isinstance(term, Frac) and args[1] == one) or (isinstance(term, Power) and term.data == 1):

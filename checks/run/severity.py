@@ -178,9 +178,9 @@ def _same(printed: Any, repair: Any) -> bool:
             return False
         one, two = general_entry(printed.lhs, before), general_entry(repair.lhs, after)
         return one is not None and two is not None and ix.tensors(one) == ix.tensors(two) and _alike(one, two)
-    least = _nonnegative(printed, before)
+    least, stricter = _nonnegative(printed, before, (">=",)), (">=", ">")
     return any(
-        _alike(one, _vanishing(repair, given)) or _alike(least, _nonnegative(repair, given), (1,))
+        _alike(one, _vanishing(repair, given)) or _alike(least, _nonnegative(repair, given, stricter), (1,))
         for given in (before, after)
     )
 
@@ -267,12 +267,14 @@ def _vanishing(part: Any, given: tuple[Given, ...]) -> ix.Expr | None:
     return general_entry(term, given) if term is not None and relation == "=" else None
 
 
-def _nonnegative(part: Any, given: tuple[Given, ...]) -> ix.Expr | None:
-    """The entry of which an inequality says that it is at least zero, with definitions applied; or None."""
-    if isinstance(part, AtLeast):
+def _nonnegative(part: Any, given: tuple[Given, ...], relations: tuple[str, ...]) -> ix.Expr | None:
+    """The entry of which an inequality, one of the relations, says that it is at least (or more than) zero,
+    with definitions applied; or None.
+    """
+    if isinstance(part, AtLeast) or (isinstance(part, Follows) and part.relation in relations):
         return general_entry(part.lhs - part.rhs, given)
     conclusion = part.conclusion if isinstance(part, Implication | Rule) else None
-    return general_entry(conclusion.term, given) if conclusion and conclusion.relation == ">=" else None
+    return general_entry(conclusion.term, given) if conclusion and conclusion.relation in relations else None
 
 
 def general_entry(term: Term, given: tuple[Given, ...]) -> ix.Expr | None:

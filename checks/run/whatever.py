@@ -47,6 +47,8 @@ def _holds_for_any(repair: Any, sides: set[Any]) -> bool:
             return False
         if isinstance(general, Follows):  # its points have no values for what may be anything
             return not certificate_error(general)
+        if getattr(general, "witness", None):  # nor has a point that is offered
+            general = replace(general, witness=type(general).witness)
         return judge(general, with_mutants=False).holds is True
     except (ValueError, ArithmeticError):  # then it has no form but with these sides
         return False

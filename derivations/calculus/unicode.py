@@ -56,7 +56,7 @@ _NO_FACTORS = set(
     """le leq ge geq lt gt ne neq approx equiv in subset to mapsto cdot times odot otimes oplus pm mp dots ldots
     cdots vdots top prime circ star mid colon setminus ll sim leftarrow rightarrow Rightarrow Longrightarrow
     implies iff coloneqq triangleq right bigr Bigr rVert rangle rfloor rceil quad qquad text textrm end forall
-    exists limits |""".split()
+    exists limits""".split()
 )
 _FACTOR = re.compile(r"(?:\\[,:;! ]| |~)*(?:\\([A-Za-z]+|\|)|[A-Za-z0-9({])")
 
@@ -180,6 +180,8 @@ class _Reader:
     def factor_follows(self) -> bool:
         """Whether what comes next would be read as part of a denominator before it."""
         match = _FACTOR.match(self.text, self.at)
+        if match is not None and match[1] == "|":  # which opens a norm or closes one
+            return self.text.count("\\|", 0, self.at) % 2 == 0
         return match is not None and match[1] not in _NO_FACTORS
 
     def big(self, sign: str) -> str:

@@ -132,6 +132,19 @@ def signed_mean(dim):
     return Implication((Fact("f", mean, ">="),), Fact("g", 3 * x, ">="), (("f", as_term(3)),))
 
 
+def sign_of_a_mean(dim):
+    """The same where the mean says what sign a multiplier has, and is not used itself."""
+    mean = sum_over(Index("k", dim), x / size(dim))
+    return Implication((Fact("f", mean, ">="), Fact("h", y, ">=")), Fact("g", x * y, ">="), (("h", x),))
+
+
+def rest_of_a_mean(dim):
+    """The same where it says that of what is left."""
+    mean = sum_over(Index("k", dim), x / size(dim))
+    facts = (Fact("f", mean, ">="), Fact("h", y, ">="))
+    return Implication(facts, Fact("g", x + y, ">="), (("h", as_term(1)),), rest=x)
+
+
 def followed_mean(dim):
     """The same as equations."""
     points = tuple(Point(((dim, n),), ((X, n), (Y, n))) for n in (1, 2, 3))
@@ -275,6 +288,8 @@ PAIRS = [
     Pair("follows/what-is-said-of-no-entry", lambda: between(T, t[FEWER]), "n = 1: there is no entry", lambda: between(U, u[i])),
     Pair("implication/weights-of-no-token", lambda: constant_mean("n-1"), "n = 1: y = 0, and x is any number", lambda: constant_mean("n")),
     Pair("implication/mean-of-no-number", lambda: signed_mean("n-1"), "n = 1, x = -1: 0 is no less than 0", lambda: signed_mean("n")),
+    Pair("implication/sign-by-a-mean-of-no-number", lambda: sign_of_a_mean("n-1"), "n = 1, x = -1, y = 1", lambda: sign_of_a_mean("n")),
+    Pair("implication/rest-by-a-mean-of-no-number", lambda: rest_of_a_mean("n-1"), "n = 1, x = -1, y = 0", lambda: rest_of_a_mean("n")),
     Pair("follows/mean-of-no-number", lambda: followed_mean("n-1"), "n = 1: y = 0, and x is any number", lambda: followed_mean("n")),
     Pair("cost/mean-of-no-number", lambda: computed_mean("n-1"), "n = 1, y = 1: the mean is 0", lambda: computed_mean("n")),
     Pair("identity/nonzero-exponent-that-occurs-nowhere", lambda: Identity(x * y, x * a, nonzero=(EXPONENT,)), "x = y = 1, a = 0",

@@ -46,7 +46,9 @@ from derivations.calculus.term import (
     size,
     sqrt,
     squared_norm,
+    stack,
     sum_over,
+    trace,
     zeros,
 )
 
@@ -68,7 +70,7 @@ q_s, ROWS = as_term(S), as_term(POINTS)
 SQUARED, NONE, HALF = Identity(SQUARE, SUM), as_term(0), as_term(Fraction(1, 2))
 V, C = (as_term(Tensor(name, ("n", "n"))) for name in "VC")
 B, U, W = as_term(Tensor("b")), Tensor("u", ("n",)), Tensor("w", ("n",))
-u, w = as_term(U), as_term(W)
+u, w, v = as_term(U), as_term(W), as_term(Tensor("v", ("n",)))
 LEAST = Extremum((x - y) ** 2, X, B, "a global minimum", (x - y) ** 2)
 RESTS = Stationary((x - y) ** 2, X, B)
 GOES = Limit(X, x - as_term(ETA) * (x - y), B, rate=1 - as_term(ETA), high=Fraction(2))
@@ -286,7 +288,6 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
 }
 LETTERS = [Tensor(name) for name in ("x", "s", "t", "b", "r", "z", "y")]
 ALIKE = tuple(Point((), tuple((one, n) for one in (X, S, Tensor("y", ())))) for n in (1, 2, 3))
-v = as_term(Tensor("v", ("n",)))
 ONLY_X = tuple(Point((), ((X, n),)) for n in (1, 2, 3))
 D = sp.Symbol("D", positive=True)
 CHAIN = tuple(Given(one, (), as_term(two), "") for two, one in pairwise(LETTERS))
@@ -363,8 +364,40 @@ IDLE |= {
         Identity(SQUARE_MATRIX @ SQUARE_MATRIX, SQUARE_MATRIX),
         Identity(SQUARE_MATRIX @ SQUARE_MATRIX, (SQUARE_MATRIX + zeros("n", "n")) @ SQUARE_MATRIX),
     ),
+    "a transpose of a transpose": (Identity(V.T, V), Identity(V.T.T, V)),
+    "a product that is printed in other factors, grouped otherwise": (
+        Identity((u @ v.T) @ w, w * 2),
+        Identity((u @ v.T) @ w, u * (v.T @ w)),
+    ),
+    "rows that are printed, for a multiple": (
+        Identity(C @ u, x * u),
+        Follows(
+            (Equation(C @ v, x * v, Tensor("r", ("n",))), Equation(u, 2 * v, Tensor("t", ("n",)))),
+            C @ u,
+            x * u,
+            2 * as_term(Tensor("r", ("n",))) + (C - x * eye("n")) @ as_term(Tensor("t", ("n",))),
+            tuple(
+                Point((("n", 1),), ((Tensor("C", ("n", "n")), ((n,),)), (X, n), (U, (2,)), (v.data, (1,))))
+                for n in (1, 2, 3)
+            ),
+        ),
+    ),
 }
 OFFERED: dict[str, tuple[Statement, Statement]] = {
+    "a product grouped otherwise, with the right letter": (
+        Identity((u @ v.T) @ w, u * (u.T @ w)),
+        Identity((u @ v.T) @ w, u * (v.T @ w)),
+    ),
+    "where two matrices commute": (
+        Identity((V + C) @ (V + C), V @ V + 2 * (V @ C) + C @ C),
+        Follows(
+            (Equation(V @ C, C @ V, Tensor("r", ("n", "n"))),),
+            (V + C) @ (V + C),
+            V @ V + 2 * (V @ C) + C @ C,
+            -as_term(Tensor("r", ("n", "n"))),
+            tuple(Point((("n", 1),), ((V.data, ((n,),)), (C.data, ((1,),)))) for n in (1, 2, 3)),
+        ),
+    ),
     "what the square is where its place vanishes": (
         Identity((x - B) ** 2, x**2),
         Identity((x - B) ** 2, x**2, given=AT_ZERO),
@@ -471,3 +504,19 @@ def test_a_correction_that_holds_for_any_sides_repairs_nothing(name: str) -> Non
     printed, repair = {**IDLE, **OFFERED}[name]
     assert judge(printed).holds is False and judge(repair).holds is True
     assert repair_of(printed, repair) == ("idle" if name in IDLE else "offered")
+
+
+def test_what_cannot_be_looked_into_is_no_error() -> None:
+    """A correction that fits together nowhere, rows that move, a point that has no values for what may be
+    anything.
+    """
+    misfit = as_term(Tensor("M", ("n", "d")))
+    for repair in (Identity(trace(C), trace(misfit @ misfit)), AtLeast(x, trace(misfit @ misfit))):
+        assert judge(repair).holds is False and repair_of(Identity(trace(C), x), repair, True) == "offered"
+    moves = Limit(U, stack(i, u[i] * HALF), zeros("n"), rate=HALF)
+    assert repair_of(Limit(U, stack(i, u[i] * 2), zeros("n"), rate=HALF), moves) == "offered"
+    square = hadamard(w, w)
+    point = Point((("n", 1),), ((W, (2,)),))
+    least = squared_norm(u - square)
+    placed = Extremum(least, U, square, "the only global minimum", least, witness=point, direction=(1,))
+    assert judge(placed).holds and repair_of(Identity(square, w), placed, True) == "idle"

@@ -349,11 +349,15 @@ def test_a_name_with_a_number_in_it_is_told_how_to_be_printed() -> None:
 def test_a_name_below_a_sum_shows_the_index_of_the_sum() -> None:
     """Σ_i c v_i with c = u_i reads as c Σ_i v_i."""
     u, v = (as_term(Tensor(name, ("N",)))[i] for name in "uv")
-    for name, index in (("c", i), (r"\tilde c", i), ("c_{i}", Index(r"\mu", "N"))):
+    mu, prime = Index(r"\mu", "N"), Index("i'", "N")
+    for name, index in (
+        *(("c", i), (r"\tilde c", i), ("c_{i}", mu), ("c_i", prime), (r"c_{i'}", i), (r"\mu_c", mu)),
+        *((r"\mathrm{sim}", i), (r"c_{\mathrm{sim}}", i), ("Li", i)),
+    ):
         entry = as_term(Tensor("u", ("N",)))[index]
         with pytest.raises(Malformed, match="does not show the index"):
             found(Identity(sum_over(index, named(name, entry)), sum_over(i, u + v - v)))
-    for name in ("c_i", "c_{ij}"):
+    for name in ("c_i", "c_{ij}", "c(i)", r"\hat{c}^{(i)}"):
         shown = sum_over(i, named(name, u) * v)
         assert found(Identity(shown, sum_over(i, v * u))).proved
         assert found(Identity(shown, sum_over(i, v * u * u))).holds is False

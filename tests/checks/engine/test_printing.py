@@ -41,6 +41,7 @@ from derivations.calculus.unicode import unicode_math, with_letters
     (r"\underbrace{x+1}_{\text{head $2$}}", "(x+1) [head 2]"),
     (r"\begin{gathered}a = b \\ c = d\end{gathered}", "a = b\nc = d"),
     (r"\frac{N}{2}\left(a + b\right) + x\,\frac{a}{b}", "(N/2)(a + b) + x a/b"),  # nothing joins a denominator
+    (r"\frac{1}{2}\|Z\|^2 + \|\frac{a}{b}\|", "(1/2)‖Z‖² + ‖a/b‖"),
     (r"-\frac{1}{2}\,x^{\frac{p}{2}} \le \frac{a}{b} \cdot c", "-(1/2) x^(p/2) ≤ a/b · c"),
 ])  # fmt: skip
 def test_formulas_become_readable_lines(latex: str, text: str) -> None:

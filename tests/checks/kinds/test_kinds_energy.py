@@ -142,6 +142,9 @@ def test_directions_decide_local_and_global_separately() -> None:
     assert judged(cubic("a local maximum")).holds is False
     assert judged(cubic("a global minimum")).holds is False
     assert judged(cubic("bounded below")).holds is False
+    other = as_term(Tensor("a", ()))
+    with pytest.raises(Malformed, match="no values for a"):
+        judged(replace(cubic("a global minimum"), energy=z**3 - 3 * other * z))
 
 
 def step(factor: Term) -> Limit:
