@@ -72,10 +72,10 @@ class Finding:
 
     def _open(self) -> list[list[frozenset[str]]]:
         """Who speaks for each open part, by the kinds of leg: the engine once a kind, and each leg that the
-        claim declares once, where it was seen to reject a wrong version.
+        claim declares once, where it was seen to reject a wrong version by more than a chosen tolerance.
         """
         own = self.open_parts or [(self.part, _legs(self.evidence))]
-        heard = [[e for e in leg if e.wrong] for leg in self.declared]
+        heard = [[e for e in leg if e.wrong and e.grade != "compared"] for leg in self.declared]
         return [
             [frozenset({kind}) for kind in legs]
             + [_legs(e for e in leg if e.part in ("", part)) for leg in heard]

@@ -49,5 +49,6 @@ def beyond_zero(theorems: Iterable[str]) -> str:
     """For which differences of sizes the theorems of a statement alone are: every size is 1 or more to them,
     and C - 1, over which the statement may also sum nothing, is 0 for C = 1. "" without such a size.
     """
-    found = {pair for text in theorems for pair in re.findall(r"\(0 < (\w+?)_minus_(\w+)\)%nat", text)}
-    return ", ".join(f"{one} - {less} ≥ 1" for one, less in sorted(found))
+    found = {pair for text in theorems for pair in re.findall(r"\(0\s+<\s+(\w+)_minus_(\w+)\)%nat", text)}
+    pairs = ((one.replace("_minus_", " - "), less) for one, less in sorted(found))
+    return ", ".join(f"{one} - {less} ≥ 1" for one, less in pairs)
