@@ -144,6 +144,8 @@ def _check(s: Recurrence) -> None:
                 raise Malformed(
                     "the rule goes back by one in symbols that have a first value, and in no other way"
                 )
+        if call.args == s.symbols:  # where what multiplies it is 1, the rule would leave the quantity open
+            raise Malformed("the rule gives the quantity by itself, not by smaller values of it")
     closed, rule = _from(s, s.closed, 0), _from(s, s.rule, 1)
     for expression in (closed, rule):
         free_form = expression.replace(QUANTITY, lambda *_: sp.Dummy())

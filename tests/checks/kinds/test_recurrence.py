@@ -69,6 +69,14 @@ def test_what_determines_nothing_is_refused(change: dict) -> None:
         judge(replace(TRIANGLE, **change))
 
 
+def test_a_rule_that_gives_the_quantity_by_itself_is_refused() -> None:
+    """At n = 13 it says f(13) = f(13), whatever f(13) is."""
+    once = sp.prod([n - k for k in range(1, 13)]) / sp.factorial(12)
+    smaller = QUANTITY(n - 1) + n
+    with pytest.raises(Malformed, match="by itself"):
+        judge(replace(TRIANGLE, rule=smaller + once * (QUANTITY(n) - smaller)))
+
+
 def test_a_slope_and_a_start_determine_a_polynomial() -> None:
     z, t = sp.Symbol("z", positive=True), sp.Symbol("t", nonnegative=True, integer=True)
     power = Recurrence(
