@@ -13,9 +13,10 @@ from typing import Any
 
 from book.chart import COLOURS, Line, chart
 from book.claim_page import number
-from book.ledger import Ledger
+from book.ledger import Ledger, LedgerError
 from book.markup import code, folded, scroll, table, text
 from checks.audit import current
+from checks.evidence import MEASURED, unsealed
 
 FAMILIES = {
     "Softmax attention": ("nguyen2023.legs.rows.", "bridge."),
@@ -38,16 +39,23 @@ def folder() -> Path:
 
 
 def _read(name: str) -> dict[str, Any] | None:
+    """A data file, if there is one. Raises LedgerError where it is not as it was written."""
     path = folder() / f"{name}.json"
-    return json.loads(path.read_text("utf8")) if path.is_file() else None
+    if not path.is_file():
+        return None
+    try:
+        return unsealed(MEASURED, json.loads(path.read_text("utf8")))
+    except ValueError as error:
+        raise LedgerError(f"{path.name} is not used: {error}") from None
 
 
 def _runs() -> dict[str, dict[str, Any]]:
     """The data files of `python -m checks.scale`, by name: those that have rows, or say why they have
     none.
     """
-    found = {path.stem: _read(path.stem) for path in sorted(folder().glob("*.json"))}
-    return {name: data for name, data in found.items() if data and ("rows" in data or "reason" in data)}
+    every = ((path.stem, json.loads(path.read_text("utf8"))) for path in sorted(folder().glob("*.json")))
+    runs = [name for name, data in every if isinstance(data, dict) and {"rows", "reason"} & {*data}]
+    return {name: data for name in runs if (data := _read(name))}
 
 
 def _rows() -> list[dict[str, Any]]:

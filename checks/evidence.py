@@ -177,15 +177,32 @@ def digest(name: str, data: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+MEASURED = "measurement"
+"""What digests of data files are made under that a program writes for the book's pages of measurements."""
+
+
+def sealed(name: str, data: dict[str, Any]) -> dict[str, Any]:
+    """Data with the digest by which `unsealed` knows them."""
+    return {**data, "digest": digest(name, data)}
+
+
+def unsealed(name: str, content: Any) -> dict[str, Any]:
+    """Data from the content of their file. Raises ValueError where they are not as they were written."""
+    if not isinstance(content, dict):
+        raise ValueError("it is no object")
+    data = {key: value for key, value in content.items() if key != "digest"}
+    if content.get("digest") != digest(name, data):
+        raise ValueError("it was changed since it was written")
+    return data
+
+
 def as_written(result: Any) -> dict[str, Any]:
     """An experiment's result from the content of its file. Raises ValueError where it is not as it was
     written.
     """
     if not isinstance(result, dict) or not isinstance(result.get("data"), dict):
         raise ValueError("data is no object")
-    if result.pop("digest", None) != digest("experiment", result):
-        raise ValueError("it was changed since it was written")
-    return result
+    return unsealed("experiment", result)
 
 
 _KEYS = {

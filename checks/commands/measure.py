@@ -19,6 +19,7 @@ from rich.table import Table
 
 from checks.commands.console import ERR, OUT, literal, print_json, progress_bar, signs_of_life
 from checks.commands.options import require_seed
+from checks.evidence import MEASURED, sealed
 from checks.run.store import read_bounded, write_bytes
 from checks.tensors.core.errors import TensorError
 from checks.tensors.measure.picture import draw
@@ -93,7 +94,7 @@ def run(a: argparse.Namespace) -> int:
     if a.json:
         whole: dict[str, Any] = {"source": source, "about": _about(a.device), "model": model}
         whole |= {"changes": changed, "heads": [_finite(head) for head in kept.values()]}
-        print_json(json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False))
+        print_json(json.dumps(sealed(MEASURED, whole), indent=1, ensure_ascii=False, allow_nan=False))
     else:
         _tables(found, kept, a.top)
         if changed is not None:

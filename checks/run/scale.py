@@ -32,7 +32,7 @@ os.environ.setdefault(
 import torch
 
 from checks.claim import Options
-from checks.evidence import Evidence
+from checks.evidence import MEASURED, Evidence, sealed, unsealed
 from checks.leg import LADDER
 from checks.run.lengths import Climb, Part, ascend, require_memory
 from checks.run.registry import UnknownClaim, select
@@ -62,7 +62,7 @@ class Results:
         if not file.exists():
             return Results(file, about)
         try:
-            data = read_json(file)
+            data = unsealed(MEASURED, read_json(file))
             return Results(file, about, {row["key"]: row for row in data.get("rows", [])})
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise TensorError(
@@ -84,7 +84,8 @@ class Results:
             self.rows.values(), key=lambda r: (r["dtype"] != "float64", r["dtype"], r["leg"], r["tokens"])
         )
         try:
-            text = json.dumps({"status": status, **self.about, "rows": rows}, indent=1, ensure_ascii=False)
+            data = sealed(MEASURED, {"status": status, **self.about, "rows": rows})
+            text = json.dumps(data, indent=1, ensure_ascii=False)
             write_atomically(self.file, text + "\n")
         except OSError as error:
             raise TensorError(f"{self.file} cannot be written: {error.strerror}") from None

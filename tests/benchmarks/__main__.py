@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import bench_streams
 from bench_certificate import softmax_problem
 
+from checks.evidence import MEASURED, sealed
 from checks.run.scale import about
 from checks.run.store import write_atomically
 from checks.tensors.core.arrays import DENSE_LIMIT
@@ -144,7 +145,7 @@ def main(argv: list[str] | None = None) -> int:
 
     def keep(**parts: Any) -> None:
         data.update(parts, seconds=round(time.perf_counter() - started, 1))
-        write_atomically(a.out, json.dumps(data, indent=1) + "\n")
+        write_atomically(a.out, json.dumps(sealed(MEASURED, data), indent=1) + "\n")
 
     options = [*streams, "--budget", str(a.budget)]
     keep(streams=bench_streams.measured(options, lambda found: keep(streams=found)))

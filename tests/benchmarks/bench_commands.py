@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from checks.commands.options import cores
+from checks.evidence import MEASURED, sealed, unsealed
 from checks.run.scale import about
 from checks.run.store import write_atomically
 
@@ -76,10 +77,11 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("checks/records/commands.json"))
     parser.add_argument("--quick", action="store_true", help="without `verify`")
     a = parser.parse_args()
-    runs = json.loads(a.out.read_text(encoding="utf-8"))["runs"] if a.out.exists() else []
+    kept = unsealed(MEASURED, json.loads(a.out.read_text(encoding="utf-8"))) if a.out.exists() else {}
+    runs = kept.get("runs", [])
     machine = {**about(torch.device("cpu"), 1), "cores": cores()}
     runs.append({**machine, "rows": measured([n for n in COMMANDS if not (a.quick and n == "verify")])})
-    write_atomically(a.out, json.dumps({"runs": runs}, indent=1) + "\n")
+    write_atomically(a.out, json.dumps(sealed(MEASURED, {"runs": runs}), indent=1) + "\n")
     return 0
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from book import measurements
 from book.chart import BOTTOM, HEIGHT, Line, _ticks, chart
+from book.ledger import LedgerError
+from checks.evidence import MEASURED, sealed
 
 
 def piece(error, bound=1.0, **more):
@@ -24,6 +26,10 @@ def row(leg, tokens, pieces, dtype="float64", raised=None):
 def run(rows, status="done"):
     about = {"python": "3", "torch": "2", "threads": 2, "name": "x86", "device": "cpu", "load": 1.0}
     return {**about, "commit": "abc", "status": status, "rows": rows}
+
+
+def written(data):
+    return json.dumps(sealed(MEASURED, data))
 
 
 @pytest.fixture
@@ -44,16 +50,24 @@ def test_without_files_everything_is_not_run(folder):
 
 
 def test_a_device_that_was_not_available_is_said_so(folder):
-    (folder / "gpu.json").write_text(
-        json.dumps({"status": "not run", "reason": "no GPU here", "command": "x"})
-    )
-    (folder / "cpu.json").write_text(json.dumps(run([row("nguyen2023.legs.rows.a", 1024, [piece(0.1)])])))
+    (folder / "gpu.json").write_text(written({"status": "not run", "reason": "no GPU here", "command": "x"}))
+    (folder / "cpu.json").write_text(written(run([row("nguyen2023.legs.rows.a", 1024, [piece(0.1)])])))
     page = measurements.devices(None)
     assert "| GPU | **not run**: no GPU here |" in page and "1 checks, 1 parts |" in page
     (folder / "cpu.json").write_text(
-        json.dumps(run([row("nguyen2023.legs.rows.a", 1024, [piece(0.1)])], "incomplete"))
+        written(run([row("nguyen2023.legs.rows.a", 1024, [piece(0.1)])], "incomplete"))
     )
     assert "1 checks, 1 parts, stopped before its end" in measurements.devices(None)
+
+
+@pytest.mark.parametrize("name", ["cpu", "benchmarks", "commands", "measured"])
+def test_a_data_file_that_was_changed_by_hand_is_not_used(folder, name):
+    page = measurements.devices if name == "cpu" else getattr(measurements, name)
+    data = json.loads(written(run([row("nguyen2023.legs.rows.a", 1024, [piece(0.1)])])))
+    for changed in (data | {"name": "another"}, {k: v for k, v in data.items() if k != "digest"}):
+        (folder / f"{name}.json").write_text(json.dumps(changed))
+        with pytest.raises(LedgerError, match="changed since it was written"):
+            page(None)
 
 
 def test_benchmarks_that_were_stopped_show_what_they_have(folder):
@@ -70,15 +84,15 @@ def test_benchmarks_that_were_stopped_show_what_they_have(folder):
         "repeats": 3,
     }
     data |= {"streams": {"width": 64, "dtype": "float32", "jobs": [job]}, "krylov": [], "regression": []}
-    (folder / "benchmarks.json").write_text(json.dumps(data))
+    (folder / "benchmarks.json").write_text(written(data))
     page = measurements.benchmarks(None)
     assert "**It was stopped before its end.**" in page and page.count("**Not run.**") == 2
     assert "| attention | 1,024 | 3 | 0.5 |" in page
-    (folder / "benchmarks.json").write_text(json.dumps(data | {"status": "done"}))
+    (folder / "benchmarks.json").write_text(written(data | {"status": "done"}))
     whole = measurements.benchmarks(None)
     assert "stopped" not in whole and "On a GPU" not in whole
     there = data | {"name": "H0", "load": None}
-    (folder / "benchmarks-gpu.json").write_text(json.dumps(there))
+    (folder / "benchmarks-gpu.json").write_text(written(there))
     assert "### On a GPU" in measurements.benchmarks(None) and "on H0, 2 threads" in measurements.benchmarks(
         None
     )
@@ -93,7 +107,7 @@ def test_ratios_failures_and_what_was_not_run_are_shown(folder):
         row("chen2023.legs.tensors.two", 1024, [skipped]),
         row("elsewhere.three", 1024, [], raised="ValueError: no"),
     ]
-    (folder / "cpu.json").write_text(json.dumps(run(rows)))
+    (folder / "cpu.json").write_text(written(run(rows)))
     page = measurements.families(None)
     assert "### Softmax attention" in page and "### Others" in page and "### Energies" not in page
     first = next(line for line in page.splitlines() if line.startswith("| attention engines"))
@@ -104,7 +118,7 @@ def test_ratios_failures_and_what_was_not_run_are_shown(folder):
 def test_a_later_run_replaces_the_same_part_of_an_earlier_one(folder):
     for name, date, error in (("a", "2026-02", 0.25), ("b", "2026-01", 0.75)):
         rows = [row("nguyen2023.legs.rows.a", 1024, [piece(error)])]
-        (folder / f"{name}.json").write_text(json.dumps({**run(rows), "date": date}))
+        (folder / f"{name}.json").write_text(written({**run(rows), "date": date}))
     page = measurements.families(None)
     assert "0.25" in page and "0.75" not in page
 
@@ -112,7 +126,7 @@ def test_a_later_run_replaces_the_same_part_of_an_earlier_one(folder):
 def test_what_ran_on_two_devices_stands_in_two_rows(folder):
     for device, error in (("cpu", 0.25), ("cuda", 0.75)):
         rows = [row("nguyen2023.legs.rows.a", 1024, [piece(error)]) | {"device": device}]
-        (folder / f"{device}.json").write_text(json.dumps({**run(rows), "date": "2026"}))
+        (folder / f"{device}.json").write_text(written({**run(rows), "date": "2026"}))
     page = measurements.families(None)
     assert "| float64 | cpu | 0.25 |" in page and "| float64 | cuda | 0.75 |" in page
     assert "Error over bound of 1 checks" in page
@@ -120,7 +134,7 @@ def test_what_ran_on_two_devices_stands_in_two_rows(folder):
 
 def test_the_pictures_leave_out_what_has_no_bound_for_rounding(folder):
     rows = [row("nguyen2023.legs.rows.a", 1024, [piece(5e6, 1e7, grade="measured"), piece(1e-9, 1e-6)])]
-    (folder / "cpu.json").write_text(json.dumps(run(rows)))
+    (folder / "cpu.json").write_text(written(run(rows)))
     page = measurements.families(None)
     assert "float64 at 1,024: 0.001" in page and "0.5" in page  # the table has all
 
@@ -173,8 +187,8 @@ def test_commands_stand_beside_the_run_before(folder):
         rows = [{"command": "attest list", "turn": "first", "wall": 2 * starts, "cpu": 1.0, "starts": starts}]
         return {"commit": "abc", "cores": 2, "load": 0.1, "rows": rows}
 
-    (folder / "commands.json").write_text(json.dumps({"runs": [timed(8.0)]}))
+    (folder / "commands.json").write_text(written({"runs": [timed(8.0)]}))
     assert "attest list" in measurements.commands(None) and "16" in measurements.commands(None)
-    (folder / "commands.json").write_text(json.dumps({"runs": [timed(8.0), timed(4.0)]}))
+    (folder / "commands.json").write_text(written({"runs": [timed(8.0), timed(4.0)]}))
     page = measurements.commands(None)
     assert page.count("attest list") == 1 and "| 4 |" in page and "| 8 |" in page

@@ -117,6 +117,15 @@ def test_a_device_that_is_not_there_is_one_line(tmp_path, capsys, monkeypatch):
     )
 
 
+def test_rows_that_were_changed_by_hand_are_not_gone_on_with(tmp_path, one_claim, capsys):
+    _, data = run(tmp_path)
+    data["rows"][0]["seconds"] = 1e-9
+    file = tmp_path / "scale.json"
+    file.write_text(json.dumps(data))
+    assert scale.main(["--out", str(file), "--no-rates", "--max-tokens", "4096"]) == 2
+    assert "changed since it was written" in capsys.readouterr().err and json.loads(file.read_text()) == data
+
+
 @pytest.mark.parametrize("content", ["not json", "[1]", '{"rows": [{"leg": 1}]}'])
 def test_a_file_of_something_else_is_left_alone(tmp_path, one_claim, content, capsys):
     (tmp_path / "scale.json").write_text(content)
