@@ -250,9 +250,9 @@ claim(
     rests_on=(HERE + "eq43", HERE + "eq73", HERE + "eq75"),
     legs=(legs.stationary, solver_legs.minimum, solver_legs.balls),
     where=WHERE,
-    notes="The gradient of (76) at AV is A diag(F'(c) - 2c) V. It contradicts (58), (67) and the linear "
-    "column of Table 1. For F = exp it never vanishes when the alignments are independent, since e^t > 2t "
-    "for all t.",
+    notes="The gradient of (76) at AV is A diag(F'(c) - 2c) V. (76) contradicts (58), (67) and the linear "
+    "column of Table 1. For F = exp it never vanishes when the u_j are independent as linear functions of Z, "
+    "since e^t > 2t for all t.",
 )
 
 ANY_R = regularised(en.F)
