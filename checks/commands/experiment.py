@@ -22,12 +22,12 @@ WIDE = 80
 def arguments(p: argparse.ArgumentParser) -> None:
     """Adds the experiment and its size."""
     p.description = (
-        "Runs an experiment at reduced size, in minutes on two processor cores, or at the paper's size. "
+        "Runs an experiment at reduced size, in minutes on two processor cores, or at full size. "
         "A run that was stopped goes on where it was when the same command is given again."
     )
     p.add_argument("id", nargs="?", metavar="ID", help="such as wang2024/fig3; see --list")
     p.add_argument("--list", action="store_true", help="the experiments, with the time they take")
-    p.add_argument("--full", action="store_true", help="the paper's size instead of the reduced one")
+    p.add_argument("--full", action="store_true", help="the full size instead of the reduced one")
     p.add_argument("--seeds", type=int, metavar="N", help="how many random initialisations")
     p.add_argument("--seed", type=int, default=0, help="of data and initialisations (default 0)")
     p.add_argument(
