@@ -100,6 +100,7 @@ def devices(ledger: Ledger) -> str:
             f"Python {data['python']}, torch {data['torch']}, {data['threads']} threads, load {data['load']}"
         )
         stopped = "" if data["status"] == "done" else ", stopped before its end"
+        commits = {str(r.get("commit") or data["commit"] or "") for r in found}  # a run that was gone on with
         rows.append(
             [
                 text(f"{data['device']}: {data['name']}"),
@@ -107,7 +108,7 @@ def devices(ledger: Ledger) -> str:
                 f"{len({r['leg'] for r in found})} checks, {len(found)} parts{stopped}",
                 "; ".join(f"{n:,}: {len(taken)} in {sum(taken):,.0f} s" for n, taken in at.items()),
                 f"{max(r['peak_bytes'] for r in found) / 2**30:.2f} GiB",
-                code(data["commit"] or ""),
+                ", ".join(map(code, sorted(filter(None, commits)))),
             ]
         )
     if not rows:

@@ -58,6 +58,9 @@ def test_a_device_that_was_not_available_is_said_so(folder):
         written(run([row("nguyen2023.legs.rows.a", 1024, [piece(0.1)])], "incomplete"))
     )
     assert "1 checks, 1 parts, stopped before its end" in measurements.devices(None)
+    rows = [row("a.a", n, [piece(0.1)]) | {"commit": commit} for n, commit in ((1024, "abc"), (4096, "def"))]
+    (folder / "cpu.json").write_text(written(run(rows)))
+    assert "| `abc`, `def` |" in measurements.devices(None)
 
 
 @pytest.mark.parametrize("name", ["cpu", "benchmarks", "commands", "measured"])
