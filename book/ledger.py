@@ -44,7 +44,8 @@ GRADES = {
     "exact-symbolic": "follows by algebra, for symbolic dimensions",
     "exact-rational": "an instance checked in exact arithmetic, no rounding",
     "interval": "enclosed by ball arithmetic",
-    "certified-float": "floating point, within a proved error bound",
+    "certified-float": "floating point, within an error bound: proved on tensors, by solvers from their "
+    "certificates and an allowance for rounding",
     "compared": "a solver's answer beside a certified one, within a tolerance that was chosen",
     "sampled": "tried from random starts, within a tolerance that was chosen",
     "measured": "read off a run (time, memory, accuracy, error), without a proved bound on rounding",

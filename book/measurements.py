@@ -41,10 +41,12 @@ def folder() -> Path:
 def _read(name: str) -> dict[str, Any] | None:
     """A data file, if there is one. Raises LedgerError where it is not as it was written."""
     path = folder() / f"{name}.json"
-    if not path.is_file():
-        return None
+    return _unchanged(path, json.loads(path.read_text("utf8"))) if path.is_file() else None
+
+
+def _unchanged(path: Path, content: Any) -> dict[str, Any]:
     try:
-        return unsealed(MEASURED, json.loads(path.read_text("utf8")))
+        return unsealed(MEASURED, content)
     except ValueError as error:
         raise LedgerError(f"{path.name} is not used: {error}") from None
 
@@ -53,9 +55,8 @@ def _runs() -> dict[str, dict[str, Any]]:
     """The data files of `python -m checks.scale`, by name: those that have rows, or say why they have
     none.
     """
-    every = ((path.stem, json.loads(path.read_text("utf8"))) for path in sorted(folder().glob("*.json")))
-    runs = [name for name, data in every if isinstance(data, dict) and {"rows", "reason"} & {*data}]
-    return {name: data for name in runs if (data := _read(name))}
+    every = ((path, json.loads(path.read_text("utf8"))) for path in sorted(folder().glob("*.json")))
+    return {path.stem: _unchanged(path, data) for path, data in every if "rows" in data or "reason" in data}
 
 
 def _rows() -> list[dict[str, Any]]:

@@ -56,8 +56,7 @@ def _one(id: str, source: bool) -> int:
         _built()
         outcomes = {o.name: o for o in rocq.check(found.groups())}
     result = prove.recorded(found, outcomes)
-    graded = f", {proofs.GRADE}{f' for {result.sizes}' if result.sizes else ''}" if result.checked else ""
-    OUT.print(f"[bold]{escape(claim.id)}[/]  {result.verdict}{graded}")
+    OUT.print(f"[bold]{escape(claim.id)}[/]  {', '.join(filter(None, (result.verdict, result.grade)))}")
     _parts("", result.parts)
     _parts("as printed, ", result.refuted)
     rocq.require()

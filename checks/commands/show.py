@@ -42,9 +42,7 @@ def run(a: argparse.Namespace) -> int:
 
     OUT.print(f"[bold]{escape(record.id)}[/]  {escape(record.reference)}: {escape(record.title)}")
     severity = f", severity {record.severity}" if record.severity else ""
-    graded = f", {proofs.GRADE}" if proved and proved.checked and not stale else ""
-    if proved and graded and proved.sizes:
-        graded += f" for {proved.sizes}"
+    graded = f", {proved.grade}" if proved and proved.grade and not stale else ""
     OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}{graded}")
     if record.place:
         head(f"In the paper ({record.place})")

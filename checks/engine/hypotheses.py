@@ -209,13 +209,8 @@ def facts_of(hypotheses: Iterable[Any]) -> sg.Facts:
         if sg.is_about(expr, few):
             said.append((expr, known.get(h.relation, fn.ANY)))
         for base, signs in said:
-            if _of_nothing(base, few):  # its normal form may be another number
+            if sg.asks_more(base, few, sg.signs):  # its normal form may be another number
                 continue
             form = nf.normal(base)
             forms[form] = forms.get(form, fn.ANY) & signs
     return sg.Facts(forms=forms)
-
-
-def _of_nothing(expr: ix.Expr, few: frozenset[Index]) -> bool:
-    """Whether an expression may be defined, as a sum of nothing, where its summands are not."""
-    return any(not sg.signs(d.base) <= d.signs for d in sg.not_granted(expr, few))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -250,8 +251,8 @@ def certificate_error(statement: Follows) -> str:
     if open_demands([certificate.entry(*at), factor, squares, *sides], given, nonzero):
         return "a formula is not shown to be defined"
     assumed = [_entry(side) for h in statement.hypotheses for side in (h.lhs, h.rhs)]
-    hidden = [d for e in assumed for d in sg.not_granted(e, frozenset(may_have_none(e)))]
-    if any(not signs_under(d.base, given, nonzero) <= d.signs for d in hidden):
+    known = partial(signs_under, given=given, nonzero=nonzero)
+    if any(sg.asks_more(e, frozenset(may_have_none(e)), known) for e in assumed):
         return "a hypothesis has a sum that may be one of nothing, of what is not shown to be defined"
     named = set().union(*map(ix.free_indices, sides)) if statement.over else set()
     if any(may_vanish(i.dim) for i in statement.over if i not in named):

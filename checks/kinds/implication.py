@@ -398,8 +398,8 @@ def certificate_error(statement: Implication) -> str:
 
 def _asks_more(expr: ix.Expr, shared: set[Index], facts: sg.Facts) -> bool:
     """Whether what is assumed divides by what need not be a divisor where it is assumed."""
-    left = sg.not_granted(expr, frozenset(may_have_none(expr) - shared))
-    return any(not sg.signs(d.base, facts) <= d.signs for d in left)
+    few = frozenset(may_have_none(expr) - shared)
+    return sg.asks_more(expr, few, lambda base: sg.signs(base, facts))
 
 
 def _defined_under(expr: ix.Expr, stated: list[sg.Demand], facts: sg.Facts) -> bool:

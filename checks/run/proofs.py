@@ -73,9 +73,10 @@ class ClaimProofs:
     content: str = ""
 
     @property
-    def sizes(self) -> str:
-        """For which differences of sizes alone the version that stands is checked."""
-        return beyond_zero(theorem.statement for part in self.parts for theorem in part.theorems)
+    def grade(self) -> str:
+        """`GRADE` and for which differences of sizes alone, if the version that stands has it; else ""."""
+        sizes = beyond_zero(theorem.statement for part in self.parts for theorem in part.theorems)
+        return GRADE + (f" for {sizes}" if sizes else "") if self.checked else ""
 
     @property
     def checked(self) -> bool:

@@ -111,24 +111,17 @@ def _near(printed: Any, repair: Any) -> bool:
     return bool(alike) and not weaker(printed, repair)
 
 
-def _sides(part: Any) -> Iterator[sp.Expr | Term]:
-    """The sides of an equation or a definition, numbers aside; as they stand where shapes do not agree."""
+def _sides(part: Any) -> Iterator[sp.Expr]:
+    """The sides of an equation or a definition, numbers aside."""
     return _formulas(tuple(getattr(part, name, None) for name in (*SIDES, "integrand", "name", "meaning")))
 
 
-def _formulas(terms: tuple[Any, ...]) -> Iterator[sp.Expr | Term]:
+def _formulas(terms: tuple[Any, ...]) -> Iterator[sp.Expr]:
     for side in terms:
         if isinstance(side, Term) and not isinstance(bare(side), Number):
-            yield _form(side)
+            yield collected(side)
         elif isinstance(side, sp.Expr) and side.free_symbols:
             yield side
-
-
-def _form(term: Term, grouped: bool = False) -> sp.Expr | Term:
-    try:
-        return collected(term, grouped=grouped)
-    except NonConformable:
-        return bare(term)
 
 
 _COMPARE = (Identity, Stacked, AtLeast, Order, GaussianMean, NormalMean)
@@ -278,7 +271,9 @@ def _empty(repair: Any, printed: tuple[Any, ...]) -> bool:
         return not any(isinstance(p, Differs) for p in printed)
     if not isinstance(repair, Identity | Stacked | AtLeast):
         return False
-    if repair.lhs.latex() == repair.rhs.latex() or _form(repair.lhs, True) == _form(repair.rhs, True):
+    if repair.lhs.latex() == repair.rhs.latex() or collected(repair.lhs, grouped=True) == collected(
+        repair.rhs, grouped=True
+    ):
         return True
     misprints = (p for p in printed if type(p) is type(repair))
     lettered = any(
@@ -286,7 +281,7 @@ def _empty(repair: Any, printed: tuple[Any, ...]) -> bool:
         == (_without_letters(repair.lhs), _without_letters(repair.rhs))
         for p in misprints
     )
-    return _form(repair.lhs) == _form(repair.rhs) and not lettered
+    return collected(repair.lhs) == collected(repair.rhs) and not lettered
 
 
 def _without_letters(term: Term) -> Term:
@@ -333,13 +328,13 @@ def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
     symbols of their own hold apart.
     """
     fixed = repair.conclusion.term.entry() if isinstance(repair, Implication) else None
+    said = [h for h in repair.hypotheses if not isinstance(h, Fact) or h.relation == "="]
+    terms = [h.term if isinstance(h, Fact) else h.lhs - h.rhs for h in said]
     for p in (p for p in printed if isinstance(p, Identity)):
         two = general_entry(p.lhs - p.rhs, p.given)
-        said = [h for h in repair.hypotheses if not isinstance(h, Fact) or h.relation == "="]
-        terms = [h.term if isinstance(h, Fact) else h.lhs - h.rhs for h in said]
-        ones = [e for t in terms if (e := general_entry(t, p.given)) is not None]
         if two is None:
             continue
+        ones = [e for t in terms if (e := general_entry(t, p.given)) is not None]
         own = {t.name for e in ones for t in ix.tensors(e)} - named(p)
         joined = _joined(ones, own) if len(ones) == len(repair.hypotheses) else []
         left = [e for e in joined if not equal(e, ix.Num(Fraction(0)))]

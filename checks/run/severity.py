@@ -8,7 +8,6 @@ import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from difflib import SequenceMatcher
-from itertools import permutations
 from typing import Any
 
 import sympy as sp
@@ -170,7 +169,7 @@ def _same(printed: Any, repair: Any) -> bool:
     if said(printed) == said(repair):
         return True
     before, after = (getattr(s, "given", ()) or () for s in (printed, repair))
-    one = _vanishing(printed, before)
+    one = _compared_with_zero(printed, before, "=")
     if one is not None and equal(
         one, ix.as_expr(0)
     ):  # fails by being undefined, and every identity vanishes: compare sides
@@ -178,9 +177,10 @@ def _same(printed: Any, repair: Any) -> bool:
             return False
         one, two = general_entry(printed.lhs, before), general_entry(repair.lhs, after)
         return one is not None and two is not None and ix.tensors(one) == ix.tensors(two) and _alike(one, two)
-    least, stricter = _nonnegative(printed, before, (">=",)), (">=", ">")
+    least = _compared_with_zero(printed, before, ">=")
     return any(
-        _alike(one, _vanishing(repair, given)) or _alike(least, _nonnegative(repair, given, stricter), (1,))
+        _alike(one, _compared_with_zero(repair, given, "="))
+        or _alike(least, _compared_with_zero(repair, given, ">=", ">"), (1,))
         for given in (before, after)
     )
 
@@ -203,11 +203,7 @@ def _alike(one: ix.Expr | None, two: ix.Expr | None, factors: tuple[int, ...] = 
     if one is None or two is None:
         return False
     here, there = sorted(ix.free_indices(one), key=repr), sorted(ix.free_indices(two), key=repr)
-    turned = (
-        ix.rename(two, dict(zip(order, here, strict=True)))
-        for order in permutations(there)
-        if [i.dim for i in order] == [i.dim for i in here]
-    )
+    turned = ix.renamings(two, there, here) if len(here) == len(there) else ()
     return any(equal(one, ix.as_expr(factor) * other) for other in turned for factor in factors)
 
 
@@ -257,24 +253,16 @@ def _asserts(part: Any) -> tuple[Any, ...]:
     return kind.__name__, *((name, unpromised(value)) for name, value in plain)
 
 
-def _vanishing(part: Any, given: tuple[Given, ...]) -> ix.Expr | None:
-    """The entry that an equation says is zero, with definitions applied; None where it has none."""
-    relation, term = getattr(part, "relation", "="), None
+def _compared_with_zero(part: Any, given: tuple[Given, ...], *relations: str) -> ix.Expr | None:
+    """The entry of which a statement says that it has one of the relations to zero, with definitions
+    applied; None where it has none.
+    """
+    relation, term = getattr(part, "relation", ">=" if isinstance(part, AtLeast) else "="), None
     if isinstance(part, Implication | Rule):
         relation, term = part.conclusion.relation, part.conclusion.term
-    elif isinstance(part, Identity | Follows | Stacked):
+    elif isinstance(part, Identity | Follows | Stacked | AtLeast):
         term = part.lhs - part.rhs
-    return general_entry(term, given) if term is not None and relation == "=" else None
-
-
-def _nonnegative(part: Any, given: tuple[Given, ...], relations: tuple[str, ...]) -> ix.Expr | None:
-    """The entry of which an inequality, one of the relations, says that it is at least (or more than) zero,
-    with definitions applied; or None.
-    """
-    if isinstance(part, AtLeast) or (isinstance(part, Follows) and part.relation in relations):
-        return general_entry(part.lhs - part.rhs, given)
-    conclusion = part.conclusion if isinstance(part, Implication | Rule) else None
-    return general_entry(conclusion.term, given) if conclusion and conclusion.relation in relations else None
+    return general_entry(term, given) if term is not None and relation in relations else None
 
 
 def general_entry(term: Term, given: tuple[Given, ...]) -> ix.Expr | None:

@@ -7,7 +7,7 @@ Facts (promises, hypotheses, definitions) come as ``Facts``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -437,12 +437,12 @@ def granted(expr: ix.Expr, few: frozenset[ix.Index]) -> Iterator[Demand]:
         yield from granted(part, few)
 
 
-def not_granted(expr: ix.Expr, few: frozenset[ix.Index]) -> list[Demand]:
-    """What an expression asks for that does not hold wherever it is defined: over no summands a sum has the
-    value 0 whatever stands in it, and in normal form (N - 1)/(N - 1) is 1.
+def asks_more(expr: ix.Expr, few: frozenset[ix.Index], known: Callable[[ix.Expr], Signs]) -> bool:
+    """Whether an expression asks for what need not hold where it is defined, nor is ``known``: over no
+    summands a sum has the value 0 whatever stands in it, and in normal form (N - 1)/(N - 1) is 1.
     """
     said = list(granted(expr, few))
-    return [demand for demand in demands(expr) if demand not in said]
+    return any(d not in said and not known(d.base) <= d.signs for d in demands(expr))
 
 
 def is_about(expr: ix.Expr, indices: frozenset[ix.Index]) -> bool:

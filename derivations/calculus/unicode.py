@@ -180,9 +180,11 @@ class _Reader:
     def factor_follows(self) -> bool:
         """Whether what comes next would be read as part of a denominator before it."""
         match = _FACTOR.match(self.text, self.at)
-        if match is not None and match[1] == "|":  # which opens a norm or closes one
+        if match is None:
+            return False
+        if match[1] == "|":  # which opens a norm or closes one
             return self.text.count("\\|", 0, self.at) % 2 == 0
-        return match is not None and match[1] not in _NO_FACTORS
+        return match[1] not in _NO_FACTORS
 
     def big(self, sign: str) -> str:
         """Σ with its index and limits."""

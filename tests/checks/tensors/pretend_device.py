@@ -69,7 +69,7 @@ def run(op: Any, args: Any, kwargs: Any) -> Any:
     if target is not None and torch.device(target) != DEVICE:
         return out
     written = {id(x.here): x for x in there}  # what an operation in place gives back
-    return tree_map_only(torch.Tensor, lambda x: written.get(id(x)) if id(x) in written else There(x), out)
+    return tree_map_only(torch.Tensor, lambda x: written[id(x)] if id(x) in written else There(x), out)
 
 
 def _require_one_device(op: Any, operands: Any) -> None:
