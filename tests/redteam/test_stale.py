@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import py_compile
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +16,7 @@ from checks.claim import ROOT
 from checks.engine.judge import judge
 from checks.kinds.counting import Counted
 from checks.run import catalogue, reach
+from tests.forked import forked
 
 CLAIMS = """
 import pkgutil, runpy
@@ -130,9 +129,7 @@ def run(package: Path, script: str, *arguments: str, bytecode: bool = False) -> 
     places = ":".join(map(str, (ROOT, *(package / place for place in BESIDE))))
     environment = {"PYTHONPATH": places, "PATH": "", "ATTEST_CACHE": str(package / "cache")}
     environment |= {} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", script, *arguments], cwd=package, text=True, check=True,
-                          capture_output=True, env=environment)  # fmt: skip
-    return done.stdout
+    return forked(script, arguments, package, environment, package.with_suffix(".out"))
 
 
 def keys(package: Path) -> dict[str, str]:
