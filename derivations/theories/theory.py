@@ -28,7 +28,7 @@ class BadAssumption(Unusable, ValueError):
     """A knob that does not exist, or a value that it does not take."""
 
 
-class NoForm(ValueError):
+class NoForm(Unusable, ValueError):
     """What a formula has no form for under some assumptions, as a sentence."""
 
 

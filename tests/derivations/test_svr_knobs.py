@@ -102,6 +102,19 @@ def test_the_dual_of_another_loss_is_none() -> None:
     assert dual is not None and not theorem1._gap(regression.primal(chosen), dual).passed
 
 
+def test_a_relaxed_box_asks_for_a_loss_that_is_zero_where_the_fit_is_exact() -> None:
+    """Of ReLU the limit in C is an inequality, of the logistic loss nothing: an exact fit is another program."""
+
+    def exact(loss: str) -> bool:
+        try:
+            return regression.primal(replace(PAPER, loss=loss, box="relaxed")).name.endswith("exact fit")
+        except NoForm:
+            return False
+
+    assert {v for v in regression.LISTED if exact(v)} == {"absolute", "norm"}
+    assert verdict("thm1", loss="relu") == "unsettled"
+
+
 @pytest.mark.parametrize("knob", [k.name for k in svr_choices.KNOBS])
 def test_every_value_of_a_knob_is_derived_and_changes_the_inputs(knob: str) -> None:
     own = next(k for k in KNOBS if k.name == knob)

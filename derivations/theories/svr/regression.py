@@ -23,7 +23,7 @@ from derivations.calculus.printing import form_latex, to_expr
 from derivations.calculus.program import Constraint, Dual, Program, Step, denominators, dualise
 from derivations.calculus.term import Term, as_term, squared_norm, sum_over
 from derivations.theories.svr import choices
-from derivations.theories.theory import Knob
+from derivations.theories.theory import Knob, NoForm
 
 N, D, DV, DPHI = "N", "D", "D_v", r"D_\phi"
 i, j, m = (Index(c, N) for c in "ijm")
@@ -120,6 +120,8 @@ SPLIT = (*TUBES, "least_squares", "huber")
 """Losses whose programs are quadratic: slacks and parts of the residual are variables."""
 LISTED = tuple(name for name in CONJUGATES if name not in (*SPLIT, "squared"))
 """The others of the table of conjugates, of each coordinate of a residual or of the residual of a key."""
+EXACT = ("absolute", "norm")
+"""Those of them that are zero at a residual of zero alone: a finite C is what keeps it from being zero."""
 
 KNOBS = (
     Knob("loss", (*SPLIT, *LISTED), "how a residual y - f(k) is charged in (5)"),
@@ -223,8 +225,13 @@ def _losses(
 def _hard(
     name: str, a: SvrAssumptions, own: Symbols, variables: tuple[Tensor, ...], error: Term, ridge: Term
 ) -> Program:
-    """The fit is required exactly, of a tube within epsilon: the limit in C of the losses in SPLIT."""
+    """The fit is required exactly, of a tube within epsilon: the limit in C of losses zero only there.
+
+    Raises NoForm for the other losses.
+    """
     at = (own.j, d)
+    if a.loss in LISTED and a.loss not in EXACT:
+        raise NoForm(f"loss={a.loss} is not zero just where the fit is exact, as box=relaxed requires it")
     if a.loss not in TUBES:
         row = Constraint(error, as_term(0), own.rho, at, equality=True)
         return Program(f"{name}, exact fit", variables, ridge, (row,))
