@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import sympy as sp
@@ -137,6 +138,7 @@ def _check(s: Recurrence) -> None:
         b.first < 0 or b.symbol not in s.symbols or (b.first == 0 and b.symbol.is_positive) for b in s.base
     ):
         raise Malformed("the first value of a symbol is 0 or more, and one that the symbol takes")
+    _check_first_values(s)
     based = {b.symbol for b in s.base}
     for call in s.rule.atoms(sp.core.function.AppliedUndef):
         for symbol, at in zip(s.symbols, call.args, strict=True):
@@ -162,6 +164,17 @@ def _check(s: Recurrence) -> None:
         raise Malformed(
             f"nothing explains {names}; at=((symbol, number), ...) gives values to further symbols"
         )
+
+
+def _check_first_values(s: Recurrence) -> None:
+    """Raise Malformed where no quantity has them all: of none, any closed form would be refuted."""
+    if len({b.symbol for b in s.base}) < len(s.base):
+        raise Malformed("a symbol has one first value")
+    given = [(b.symbol, b.first, b.value) for b in s.base]
+    given += [] if s.slope is None else [(s.slope[0], 0, s.slope[1])]
+    for (one, first, value), (other, start, another) in combinations(given, 2):
+        if not _vanishes(value.subs(other, start) - another.subs(one, first)):
+            raise Malformed(f"{value} and {another} do not agree where {one} = {first} and {other} = {start}")
 
 
 def _from(s: Recurrence, expression: sp.Expr, later: int) -> sp.Expr:

@@ -77,6 +77,20 @@ def test_a_rule_that_gives_the_quantity_by_itself_is_refused() -> None:
         judge(replace(TRIANGLE, rule=smaller + once * (QUANTITY(n) - smaller)))
 
 
+def test_first_values_that_contradict_each_other_are_refused() -> None:
+    """No f has f(1, m) = m and f(n, 1) = 2: neither its closed form nor another one is refuted."""
+    m = sp.Symbol("m", positive=True, integer=True)
+    first = (Base("one row", n, 1, m), Base("one column", m, 1, n))
+    table = Recurrence(
+        n * m, (n, m), first, QUANTITY(n - 1, m) + m, "one more row", lambda i, k: i * k, ((1, 2), (2, 3))
+    )
+    assert judge(table).proved
+    with pytest.raises(Malformed, match="m and 2 do not agree where n = 1 and m = 1"):
+        judge(replace(table, base=(first[0], replace(first[1], value=sp.Integer(2)))))
+    with pytest.raises(Malformed, match="one first value"):
+        judge(replace(table, base=(*first, replace(first[0], first=2, value=2 * m))))
+
+
 def test_a_slope_and_a_start_determine_a_polynomial() -> None:
     z, t = sp.Symbol("z", positive=True), sp.Symbol("t", nonnegative=True, integer=True)
     power = Recurrence(
