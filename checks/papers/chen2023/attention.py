@@ -556,8 +556,8 @@ claim(
     "chen2023/prose-causal-data-dependent",
     "Appendix B.1, language modelling",
     "Causal Primal-Attention with data-dependent weights",
-    words="The language model uses the causal version with weights f(X)ᵀW_e that depend on the whole "
-    "sequence, and is causal: no score depends on later tokens.",
+    words="The language model uses the causal version with weights f(X)ᵀW_e that depend on the sequence, and "
+    "is causal: no score depends on later tokens.",
     literal=_leaks(),
     corrected=All(*_causal(mean_q, W_q, V_e, "queries"), *_causal(mean_k, W_key, V_r, "keys")),
     correction_words="Causal with weights that do not depend on X: whatever the feature map, x_u enters the "

@@ -362,7 +362,7 @@ for _id, _reference, _title in (
         legs=(tensor_legs.representations,),
         where=NOTATION + r" $\kappa(\boldsymbol{x},\boldsymbol{z})=\langle "
         r"f(X)\phi_q(\boldsymbol{x}),f(X)\phi_k(\boldsymbol{z})\rangle$, "
-        r"with $f(X)$ of the training sequence at every $\boldsymbol{x}$.",
+        r"with $f(X)$ of the given sequence at every $\boldsymbol{x}$.",
         notes=(
             "The order of the arguments matters, because φ_q and φ_k differ, and is right in both lines. "
             "Without the first two "

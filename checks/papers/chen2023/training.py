@@ -164,8 +164,9 @@ claim(
     "and as many negative ones as there are such σ with λ_l σ < 1 (both counted at exact instances under "
     "chen2023/eq6). So it is semidefinite only if λ_l ≥ 1/σ for the smallest of them, which needs rank K "
     "equal to the number of rows of f(X): never with N rows and p < N. And where it is semidefinite, the "
-    "non-zero stationary points belong to the smallest singular values, not the leading ones. J has both "
-    "signs, so heads cancel in the mean. What depends on it: contribution 3, Section 4, the use of (10).",
+    "non-zero stationary points belong to the smallest singular values, not the leading ones. Where J has "
+    "both signs, heads can cancel in the mean. What depends on it: contribution 3, Section 4, the use of "
+    "(10).",
 )
 
 
@@ -254,8 +255,8 @@ claim(
     literal=Definition(as_term(per_block)[b_], 1 / size(HEADS) * sum_over(g_, as_term(per_head)[b_, g_])),
     rests_on=("chen2023/eq10",),
     where=r"$J_{b,h}$: the objective (11) of head $h$ in block $b$; $H$ heads, $B$ blocks.",
-    notes="J has both signs, so heads can cancel: that a zero mean leaves each head stationary fails, see "
-    "chen2023/prose-zero-objective-satisfies-kkt.",
+    notes="J may have both signs, and heads can then cancel: that a zero mean leaves each head "
+    "stationary fails, see chen2023/prose-zero-objective-satisfies-kkt.",
 )
 
 claim(

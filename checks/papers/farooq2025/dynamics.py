@@ -342,7 +342,7 @@ claim(
     where=ETA_WHERE,
     notes="As printed: for F = u the state drifts by -ηA diag(1 - 2c)V for ever. For F = u⁴ and one token of "
     "value 4 the stationary state is 1/2, not AV = 4. For F = exp the energy has no lower bound as soon as "
-    "some c_j < 0 and the alignments are independent.",
+    "some c_j < 0 and the u_j are independent as linear functions of Z.",
 )
 
 claim(

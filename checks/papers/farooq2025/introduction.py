@@ -209,7 +209,8 @@ claim(
     HERE + "eq5",
     "Eq. (5)",
     "The energy of the Energy Transformer",
-    words="Minus a log-sum-exp over keys for each query and head, minus G/2 for each token and pattern.",
+    words="Minus a log-sum-exp over keys, divided by β, for each query and head, minus G/2 for each token "
+    "and pattern.",
     literal=Scoped(ENERGY, _energy_transformer(stray)),
     corrected=Scoped(ENERGY, _energy_transformer(width)),
     correction_words="The summed index α stands at the keys and the queries.",
@@ -295,9 +296,9 @@ claim(
         ),
         Identity(at_point(CLASSIC, s_, -s), CLASSIC, label="a pattern and its negative have one energy"),
     ),
-    correction_words="For symmetric weights without self-coupling, changing one neuron at a time to the sign "
-    "of its field h never raises the energy: the change is -(s' - s)h. A pattern and its negative have one "
-    "energy.",
+    correction_words="For states ±1 and symmetric weights without self-coupling, changing one neuron at a "
+    "time to the sign of its field h never raises the energy: the change is -(s' - s)h. A pattern and its "
+    "negative have one energy.",
     rests_on=(HERE + "eq1",),
     where=r"$N$ neurons with states $s_i$; $\xi$ the one stored pattern; weights $w_{ij}$; $\omega$ any "
     r"symmetric matrix. $\operatorname{sign}$ is $1$ at positive and $-1$ at negative numbers; "

@@ -519,7 +519,7 @@ claim(
     HERE + "prose-simplest-regulariser",
     "Section 4.2",
     "The simplest regulariser",
-    words="(45) satisfies (44), and among linear functionals of Z it is the only one, up to a constant.",
+    words="(45) satisfies (44), and among linear functionals of Z it is the only one.",
     literal=All(
         Stationary(SQUARE + REGULARISER, en.Z_, AV, given=(C_RULE,), label="it satisfies (44)"),
         Identity(

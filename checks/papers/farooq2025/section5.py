@@ -409,8 +409,8 @@ claim(
         ),
     ),
     correction_words="For even p the state AV is a global minimum, and so is every Z with the same "
-    "alignments. For odd p it is a local minimum if all c_j are positive: u^p is convex near positive "
-    "arguments only.",
+    "alignments. For odd p ≥ 3 it is a local minimum if all c_j are positive: u^p is then convex near "
+    "positive arguments only.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq42", HERE + "eq58"),
     legs=(solver_legs.minimum_even,),
@@ -420,7 +420,7 @@ claim(
     r"convex everywhere for a global one, which is so for even $p$. $W\in\mathbb{R}^{n\times d_v}$: any "
     r"matrix.",
     notes="For odd p ≥ 3 the energy has no lower bound (one token with value 1, p = 3: z³ - 3z), unless it "
-    "vanishes identically. With a negative c_j, AV is a saddle when the alignments are independent, as in "
-    "the counterexample; when they are not, it can even be a local maximum: A with all entries 1/3, V = "
-    "(-9, 6, 6), p = 3.",
+    "vanishes identically. For these p and a negative c_j, AV is a saddle when the u_j are independent as "
+    "linear functions of Z, as in the counterexample; when they are not, it can even be a local maximum: A "
+    "with all entries 1/3, V = (-9, 6, 6), p = 3.",
 )

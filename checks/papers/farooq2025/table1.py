@@ -209,7 +209,7 @@ claim(
         ),
     ),
     correction_words="As printed the c_j take n³ + n²d_v + n² multiplications; with AV from step 2, as rows "
-    "of Aᵀ(AV) times values, only n²d_v + n d_v.",
+    "of Aᵀ(AV) times values, n²d_v + n d_v.",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq45", HERE + "eq74", HERE + "eq75"),
     legs=(legs.stationary_quadratic, legs.alignment),
@@ -372,8 +372,8 @@ claim(
     rests_on=(HERE + "eq71", HERE + "prose-algorithm"),
     legs=(legs.loop_quadratic, solver_legs.kept_part),
     where=SIZES,
-    notes="n = 1, d_v = 2, V = (1, 0), start (0, 1): the limit is (1, 1). Only for d_v = 1, A invertible and "
-    "no vanishing value does every start lead to AV.",
+    notes="n = 1, d_v = 2, V = (1, 0), start (0, 1): the limit is (1, 1) for 0 < η < 1. Only for d_v = 1, A "
+    "invertible and no vanishing value can every start lead to AV.",
 )
 
 BAR = Tensor("Zbar", (N, DV), r"\bar{Z}", r"\bar{z}_{%1}", r"\bar{Z}_{%1%2}")

@@ -147,8 +147,8 @@ claim(
     "Eq. (9)",
     "Output of head 1",
     theory="functional_descent",
-    words="With (7) and (8), head 1 returns (0, -α Σ_i r_i κ(x_i, x)): the kernel sum of (5), up to the "
-    "factor -1/N.",
+    words="With (7) and (8), head 1 returns (0, -α Σ_i r_i κ(x_i, x)), r_i the residual of example i: the "
+    "kernel sum of (5), up to the factor -1/N.",
     literal=head_one,
     assumes=(MASKED,),
     rests_on=("wang2024/eq7", "wang2024/eq8"),

@@ -433,6 +433,6 @@ claim(
         "even for one layer and C = 2: the order of its error is attained, as the evidence shows. It is "
         "exact for every L for the squared loss of the labels "
         "(wang2024/prose-least-squares). The orders are for a fixed number of layers; with αL fixed "
-        "and L → ∞ the error does not vanish."
+        "and L → ∞ the error need not vanish."
     ),
 )

@@ -86,7 +86,7 @@ for slug, kernel, title in (("rbf", fk.rbf, "RBF"), ("laplacian", fk.laplacian, 
         assumes=(MASKED,),
         rests_on=("wang2024/eq10",),
         where=BLOCKS + r" $\sigma$ is the width of the kernel.",
-        notes="Both matrices must vanish: with W_K = 0 alone the kernel still depends on the query.",
+        notes="With W_K = 0 alone the kernel still depends on the query.",
     )
 
 COVARIATES = fk.chi_squared_named(named("u", part(KEY, D)), named("v", part(QUERY, D)))
