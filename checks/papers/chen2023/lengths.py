@@ -356,3 +356,26 @@ claim(
     notes="The memory on D4RL is printed as 0.3 for both, which leaves every ratio from "
     f"{' to '.join(map(str, ratio_bounds(*ON_D4RL[POLICIES[0]][1])))} open; it is not compared.",
 )
+
+
+def _not_superior_on_wikitext() -> Arithmetic:
+    """How many times and memories of other models in Table 7(b) Primal.+Trans. does not stay below."""
+    own = data.TABLE_7B[PLUS]
+    others = [row for model, row in data.TABLE_7B.items() if model != PLUS]
+    count = Fraction(sum(own[at] >= row[at] for row in others for at in (1, 2)))
+    total = 2 * len(others)
+    return text(
+        compare(f"of {total} times and memories those that Primal.+Trans. is not below", count, ">", 0)
+    )
+
+
+claim(
+    "chen2023/prose-wikitext-not-superior",
+    "Appendix B.3",
+    "On WikiText-103 the efficiency is not always superior",
+    words="As 512 tokens are not long, the efficiency of Primal.+Trans. on WikiText-103 is said not to be "
+    "superior always.",
+    literal=_not_superior_on_wikitext(),
+    rests_on=("chen2023/tab7",),
+    where="The times and memories are those of the other models in Table 7(b).",
+)
