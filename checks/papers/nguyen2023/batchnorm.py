@@ -68,7 +68,7 @@ def _statistics_claim(id: str, reference: str) -> None:
         "Mean and scale of the keys",
         theory="svr",
         role="definition",
-        words="Mean, variance and inverse standard deviation of each coordinate, over the keys.",
+        words="Mean, variance and scale of each coordinate, over the keys.",
         literal=lambda a: All(*statistics().parts, own_statistics(a)),
         assumes=(STATISTICS_OF_KEYS, BN_EPS),
         legs=(variant_legs.bn_statistics,),

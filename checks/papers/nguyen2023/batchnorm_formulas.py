@@ -36,9 +36,7 @@ MEAN = Given(mu, (c,), 1 / size(N) * sum_over(j, k_[j, c]), "mean of the keys (2
 VARIANCE = Given(
     variance, (c,), 1 / size(N) * sum_over(j, (k_[j, c] - as_term(mu)[c]) ** 2), "variance of the keys (20)"
 )
-SCALE = Given(
-    scale, (c,), 1 / sqrt(as_term(variance)[c] + as_term(bn_eps)), "inverse standard deviation (20)"
-)
+SCALE = Given(scale, (c,), 1 / sqrt(as_term(variance)[c] + as_term(bn_eps)), "inverse scale (20)")
 STATISTICS = (MEAN, VARIANCE, SCALE)
 SPREAD = Given(spread, (c,), as_term(variance)[c] + as_term(bn_eps), "the square of the deviation (20)")
 POSITIVE_SCALE = replace(scale, positive=True)

@@ -174,7 +174,7 @@ claim(
         variant_inputs.one_projection,
         variant_optima.residual_optimum,
     ),
-    notes=PROJECTIONS + " What rests on this: Remark 3, (44) and Remark 7.",
+    notes=PROJECTIONS + " What rests on the projections: Remark 3, (44) and Remark 7.",
 )
 
 claim(

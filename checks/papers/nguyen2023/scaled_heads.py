@@ -131,7 +131,7 @@ for _id, _reference in (("eq47", "Eq. (47)"), ("eq50", "Eq. (50)")):
         _reference,
         "Mean and scale of a head's keys",
         role="definition",
-        words="Mean, variance and inverse standard deviation of each coordinate, over the keys of one head.",
+        words="Mean, variance and scale of each coordinate, over the keys of one head.",
         literal=statistics(),
         assumes=(BN_EPS,),
         rests_on=("nguyen2023/eq20",),

@@ -59,7 +59,7 @@ STATISTICS_S = (
         SCALE_S,
         (s, t),
         1 / sqrt(as_term(VARIANCE_S)[s, t] + as_term(bn_eps)),
-        "inverse standard deviation (47)",
+        "inverse scale (47)",
     ),
 )
 
