@@ -365,9 +365,8 @@ for _id, _reference, _title in (
         r"with $f(X)$ of the given sequence at every $\boldsymbol{x}$.",
         notes=(
             "The order of the arguments matters, because φ_q and φ_k differ, and is right in both lines. "
-            "Without the first two "
-            "lines of (14) there is no dual form: it exists exactly for the weights that these lines give, "
-            "up to a part that f(X)ᵀ annihilates, if the features span their space."
+            "A dual form exists exactly for the weights that the first two lines of (14) give, up to a part "
+            "that f(X)ᵀ annihilates, if the features span their space."
         ),
     )
 
