@@ -562,7 +562,8 @@ claim(
     corrected=All(*_causal(mean_q, W_q, V_e, "queries"), *_causal(mean_k, W_key, V_r, "keys")),
     correction_words="Causal with weights that do not depend on X: whatever the feature map, x_u enters the "
     "means m_i and m'_i with the factor T_iu, zero for u > i, and a score is a function of its own mean "
-    "(shown by its derivative for the cosine map).",
+    "(shown by its derivative for the cosine map at means without an entry 0; a mean that is not the zero "
+    "vector would do).",
     rests_on=("chen2023/fig3",),
     legs=(tensor_legs.causality,),
     where=r"$X,X'$: two sequences with the same first token; $\boldsymbol{u}_1$: the first unit vector; "

@@ -30,12 +30,12 @@ from checks.papers.chen2023 import enumerations as legs
 from checks.run import ledger
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine, latex
-from checks.statement import Identity
+from checks.statement import Given, Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.normal import equal
 from derivations.calculus.term import as_term, exp, size, squared_norm, sum_over
 from derivations.theories import ksvd
-from derivations.theories.ksvd import KsvdAssumptions
+from derivations.theories.ksvd import KsvdAssumptions, N
 
 CLAIMS = {c.id: c for c in load().values() if c.paper == "chen2023"}
 EXPECTED = {
@@ -389,6 +389,17 @@ def test_the_causal_map_needs_a_mean_that_is_not_the_zero_vector_and_no_more() -
     shown = [conditions_latex(part) for part in parts if part.label.startswith("score")]
     means = [r"\boldsymbol{m}_{i}", r"\boldsymbol{m}'_{i}"]
     assert shown == [rf"\text{{where}}\quad \|{mean}\|_2 > 0" for mean in means]
+
+
+@pytest.mark.parametrize("part", [1, 3])
+def test_the_score_by_a_mean_needs_a_mean_that_is_not_the_zero_vector_and_no_more(part: int) -> None:
+    stated = CLAIMS["chen2023/prose-causal-data-dependent"].corrected.parts[part]
+    (mean,) = stated.nonzero  # the words say that less would do
+    square = Tensor("q", (N,))
+    of_a_row = Given(square, (attention.i,), squared_norm(as_term(mean)[attention.i]), "its square")
+    weaker = replace(stated, given=(of_a_row,), nonzero=(square,))
+    assert ENGINES[Identity](weaker, 0, False).proved
+    assert not ENGINES[Identity](replace(stated, nonzero=()), 0, False).proved
 
 
 @pytest.mark.parametrize("id", ["tab2", "prose-efficiency-gain-tables"])
