@@ -76,9 +76,9 @@ def _settings(a: argparse.Namespace) -> dict[str, dict[str, Any]]:
     for name, chosen in theories().items():
         own = settings_in(tables, name, a.assumptions)
         own |= parse_settings([p for p in a.set if p.strip().startswith(f"{name}.")], name)
-        with derivation():  # unusable ones end here, before any work
-            chosen.derive(chosen.assumptions(own))
         if own:
+            with derivation():  # unusable ones end here, before any work
+                chosen.derive(chosen.assumptions(own))
             settings[name] = own
     for pair in a.set:
         prefix, dot, _ = pair.partition("=")[0].strip().rpartition(".")
