@@ -186,8 +186,8 @@ claim(
     where=BLOCKS
     + r" $(x,y_j)$: any vector in place of $W_Q e_{j,k-1}$; $\lambda$: the scale of the scores."
     + OUTPUT_OF_TWO,
-    notes="N is the number of keys that are not masked. Zero queries alone do the same. Head 2 then needs "
-    "P_2 = I; with I/N the bias would carry 1/N².",
+    notes="N is the number of keys that are not masked. Zero queries alone do the same. Head 2 then carries "
+    "out the bias with P_2 = I; with I/N the bias would carry 1/N².",
 )
 
 M_K = Tensor("W_K", ("r", D), "W_K")

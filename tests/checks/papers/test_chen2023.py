@@ -27,7 +27,7 @@ from checks.papers.chen2023 import (
     zero_value,
 )
 from checks.papers.chen2023 import enumerations as legs
-from checks.run import ledger
+from checks.run import ledger, readings
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine, latex
 from checks.statement import Given, Identity
@@ -418,3 +418,11 @@ def test_the_longest_data_sets_have_few_rows_at_the_smallest_s_alone() -> None:
     few = {s: [2 * lengths.rows_of_f(n, s) <= lengths.LENGTH[n] for n in lengths.LONGEST] for s in (20, 40)}
     assert all(few[20]) and not all(few[40])
     assert f"s = {lengths.FEWEST}," in CLAIMS["chen2023/prose-n-much-less-than-N"].correction_words
+
+
+def test_that_the_data_sets_named_with_rank_multi_5_are_all_of_them_is_said_where_it_matters() -> None:
+    """'Including' leaves it open: were UWave one of them as well, it would have few rows."""
+    n = lengths.LENGTH["UWave"]
+    assert 2 * min(5 * lengths.FEWEST, n) <= n < 2 * lengths.rows_of_f("UWave", lengths.FEWEST)
+    for name in ("prose-n-much-less-than-N", "prose-uea-lengths"):
+        assert "taken to be all of them" in readings.printed("chen2023")[f"chen2023/{name}"].added
