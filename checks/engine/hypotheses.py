@@ -162,7 +162,7 @@ def defined(
         if found:
             what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"
             what = "the derivative does not exist" if demand.kink else what
-            where = describe(*found) or "always"
+            where = describe(*found, demand.base) or "always"
             return Evidence("exact", "exact-rational", False, UNDEFINED), f"{where}: {what}"
 
     shown = named(still_open)

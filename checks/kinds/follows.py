@@ -115,7 +115,10 @@ def follows(statement: Follows, seed: int, with_mutants: bool) -> Finding:
             f"at the points of a family everything has an exact value, and here {error}"
         ) from None
     if broken is not None:
-        finding.counterexample = f"{describe(broken, {})}: the hypotheses hold, the conclusion does not"
+        said = (_entry(t) for h in (*statement.hypotheses, statement) for t in (h.lhs, h.rhs))
+        finding.counterexample = (
+            f"{describe(broken, {}, *said)}: the hypotheses hold, the conclusion does not"
+        )
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
         return finding
     why = certificate_error(statement)
