@@ -261,8 +261,6 @@ PAIRS = [
     Pair("family/an-open-case-beside-what-is-general",
          lambda: Family(Identity(x + x, 2 * x), (("a", Rule((), Fact("f", x, ">="), Point((), ((X, 1),)))),)), "x = -1",
          lambda: Family(Identity(x + x, 2 * x), (("a", Identity(y + y, 2 * y)),))),
-    Pair("family/a-case-of-something-else", lambda: Family(Identity(x * x, x**3), (("$p = 2$", Identity(x * x, x**2)),)),
-         "x = 2: 4 is not 8", lambda: Family(Identity(x * x, x**2), (("$p = 2$", Identity(x, x + 1)),))),
     Pair("family/cases-that-their-labels-tell-apart",
          lambda: Family(None, (("$p = 1$", Identity(x * x, x**2)), ("$p = 2$", Identity(x * x, x**2)))), "p = 1: x",
          lambda: Family(None, (("$p = 2$", Identity(x * x, x**2)), ("$p = 3$", Identity(x * x * x, x**3))))),
