@@ -157,12 +157,12 @@ def defined(
     for demand in still_open:
         if not demand.signs:  # where it is defined is not known: no place where it is not
             continue
-        demand = replace(demand, signs=demand.lent())  # the cube root of -8 is -2 for many
+        demand = replace(demand, signs=demand.lent())
         found = violation(demand, given, nonzero, seed)
         if found:
             what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"
             what = "the derivative does not exist" if demand.kink else what
-            where = describe(*found) or "always"
+            where = describe(*found, demand.base) or "always"
             return Evidence("exact", "exact-rational", False, UNDEFINED), f"{where}: {what}"
 
     shown = named(still_open)
@@ -172,11 +172,13 @@ def defined(
 def violation(
     demand: sg.Demand, given: tuple[Given, ...], nonzero: tuple[Tensor, ...], seed: int
 ) -> tuple[Instance, dict[Index, int]] | None:
-    """The first exact instance, and values of the indices, at which a demand is not met."""
+    """The first exact instance, and values of the indices, at which a demand is not met, by anyone's
+    reading: the cube root of -8 is -2 for many.
+    """
     for instance, points in exact_instances([demand.base], given, seed, _TRIES, True, nonzero=nonzero):
         for at in points:
             sign = instance.sign(demand.base, at)
-            if sign is not None and sign not in demand.signs:
+            if sign is not None and sign not in demand.lent():
                 return instance, at
     return None
 

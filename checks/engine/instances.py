@@ -373,11 +373,11 @@ def describe(instance: Instance, at: Mapping[Index, int], *expressions: ix.Expr)
         instance.values.items(), key=lambda item: (item[0][0].name, item[0][1])
     ):
         names.setdefault(tensor, {})[entry] = value
+        if tensor.symmetric:  # drawn once for both
+            names[tensor][entry[::-1]] = value
     for tensor, entries in names.items():
         lines.append(f"{unicode_math(tensor.symbol)} = {_nested(entries, len(tensor.dims))}")
-    everything = (*expressions, *(g.value.entry() for g in instance.given))
-    calls = {n.function for e in everything for n in ix.walk(e) if isinstance(n, ix.Call)}
-    lines += [f"{name}(t) = {_polynomial(_coefficients(name))}" for name in sorted(filter(is_unknown, calls))]
+    lines += polynomials(*expressions, *(g.value.entry() for g in instance.given))
     named = {i: n + 1 for i, n in at.items() if not re.match(r"e\d+#", i.name)}
     place = ", ".join(str(n + 1) for i, n in at.items() if i not in named)
     if named:
@@ -385,6 +385,12 @@ def describe(instance: Instance, at: Mapping[Index, int], *expressions: ix.Expr)
     if place:
         lines.append(f"entry ({place})" if "," in place else f"entry {place}")
     return "; ".join(lines)
+
+
+def polynomials(*expressions: ix.Expr) -> list[str]:
+    """What stands for each unknown function of some expressions."""
+    calls = {n.function for e in expressions for n in ix.walk(e) if isinstance(n, ix.Call)}
+    return [f"{name}(t) = {_polynomial(_coefficients(name))}" for name in sorted(filter(is_unknown, calls))]
 
 
 def assigned(values: Iterable[tuple[str, Any]], tensors: Iterable[Tensor]) -> str:

@@ -63,9 +63,10 @@ class Cost(Kind):
     Of a plan with rounds it is one round that computes the formula, from the state before it.
 
     What it costs is ``measure``: "products" (multiplications) or "stored" (numbers kept, the inputs left
-    out). With ``relation`` "<=" or "O" it costs at most ``constant`` times ``printed``, for all sizes from 1
-    on in the ``domain``, which puts expressions for sizes (N = n + u with u >= 0); ``ray`` offers a
-    refutation of "O": sizes as functions of t along which the ratio is unbounded. ``sizes`` names the symbols
+    out). With ``relation`` "<=" or "O" it costs at most ``constant`` times ``printed`` (with "O" and a base
+    it saves no more either), for all sizes from 1 on in the ``domain``, which puts expressions for sizes
+    (N = n + u with u >= 0); ``ray`` offers a refutation of "O": sizes as functions of t along which the ratio
+    is unbounded. ``sizes`` names the symbols
     of the count in the order in which counterexamples are searched.
     """
 
@@ -482,7 +483,7 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
     finding.evidence.append(Evidence("derivation", "exact-symbolic", holds, detail, settles=True))
     finding.counterexample = wrong
     if holds and s.relation != "=":
-        finding.steps.append(_bounded(counted, s))
+        finding.steps += [_bounded(way, s) for way in _ways(counted, s)]
     if with_mutants and holds:
         finding.mutants = _mutate(s, counted, seed)
     return finding
@@ -539,7 +540,15 @@ def agrees(counted: sp.Expr, printed: sp.Expr, s: Cost) -> bool:
     """Equality of polynomials; an upper bound holds if it does coefficient by coefficient from size 1 on."""
     if s.relation == "=":
         return sp.expand(printed - counted) == 0
-    shifted = _shifted(counted, printed, s)
+    return all(_never_negative(_shifted(way, printed, s)) for way in _ways(counted, s))
+
+
+def _ways(counted: sp.Expr, s: Cost) -> tuple[sp.Expr, ...]:
+    """What a bound is of: of the order of a difference, which may be below 0, the negative as well."""
+    return (counted, -counted) if s.relation == "O" and s.base else (counted,)
+
+
+def _never_negative(shifted: sp.Expr) -> bool:
     symbols = sorted(shifted.free_symbols, key=str)
     return bool(shifted >= 0) if not symbols else all(c >= 0 for c in sp.Poly(shifted, *symbols).coeffs())
 
@@ -598,7 +607,7 @@ def _unbounded(counted: sp.Expr, printed: sp.Expr, s: Cost) -> str | None:
     if set(put) != set(_names(s.sizes).values()):
         raise Malformed("a ray gives every size")
     ratio = sp.simplify((counted / printed).subs(put))
-    if sp.limit(ratio, T, sp.oo) != sp.oo:
+    if sp.limit(ratio, T, sp.oo) not in (sp.oo, -sp.oo):
         return None
     along = ", ".join(f"{name} = {value}" for name, value in put.items())
     values = ", ".join(f"{ratio.subs(T, n)} at t = {n}" for n in (1, 10, 100))

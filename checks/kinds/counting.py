@@ -237,7 +237,9 @@ def _fall(statement: Grows) -> str | None:
             fixed = ", ".join(f"{unicode_math(sp.latex(s))} = {first[s]}" for s in rest)
             name = unicode_math(sp.latex(statement.symbol))
             change = f"from {name} = {first[statement.symbol]} to {second[statement.symbol]}"
-            return f"{fixed}: {change} the {statement.what} goes from {before} to {after}"
+            return (
+                f"{fixed}{': ' if fixed else ''}{change} the {statement.what} goes from {before} to {after}"
+            )
     return None
 
 

@@ -59,7 +59,7 @@ def differs(statement: Differs, seed: int, with_mutants: bool) -> Finding:
         instance, where = found
         sides = (instance.value(side, where) for side in entries(statement))
         values = f"left side {next(sides)}, right side {next(sides)}"
-        detail = f"they differ: {describe(instance, where)}: {values}"
+        detail = f"they differ: {describe(instance, where, *entries(statement))}: {values}"
         return Finding([Evidence("exact", "exact-rational", True, detail, settles=True)])
     detail = "neither equal nor different could be shown"
     return Finding([Evidence("derivation", "exact-symbolic", None, detail)])

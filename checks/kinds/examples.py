@@ -88,9 +88,9 @@ class Point:
                 entries[t, at] = value
         return Instance(dict(self.sizes), entries, given)
 
-    def words(self, given: tuple[Given, ...]) -> str:
-        """The instance as text."""
-        return describe(self.instance(given), {i: n - 1 for i, n in self.at})
+    def words(self, given: tuple[Given, ...], *expressions: ix.Expr) -> str:
+        """The instance as text, with what stands for the unknown functions of expressions."""
+        return describe(self.instance(given), {i: n - 1 for i, n in self.at}, *expressions)
 
 
 def point_entries(tensor: Tensor, nested: Any) -> list[tuple[tuple[int, ...], Any]]:
@@ -216,9 +216,10 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
     if all(kept) and true_at(statement.conclusion, statement.point, statement.given) is False:
         got = values_of(statement.conclusion.term, statement.point, statement.given)
         shown = ", ".join(map(str, got))
+        said = (f.term.entry() for f in (*statement.hypotheses, statement.conclusion))
         finding.counterexample = (
-            f"{statement.point.words(statement.given)}: the hypotheses hold, but {statement.conclusion.name} "
-            f"has value {shown}, not {statement.conclusion.relation} 0"
+            f"{statement.point.words(statement.given, *said)}: the hypotheses hold, but "
+            f"{statement.conclusion.name} has value {shown}, not {statement.conclusion.relation} 0"
         )
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
     else:

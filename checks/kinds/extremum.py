@@ -292,7 +292,7 @@ def _sampled(s: Extremum, seed: int) -> Evidence:
         sign = instance.sign(difference, points[0] if points else {})
         checked += sign is not None
         if sign == (1 if "maximum" in s.says else -1):
-            where = describe(instance, {})
+            where = describe(instance, {}, difference)
             return Evidence("exact", "exact-rational", False, f"{where}: the difference has the other sign")
     if checked < ENOUGH:
         why = f"only {checked} instances had a value"
@@ -365,7 +365,9 @@ def _along(s: Extremum) -> str | None:
         return None
     assert s.witness is not None
     name, moved = unicode_math(s.variable.symbol), _nested(s.direction)
-    base = f"{s.witness.words(s.given)}; {name} = point + t {moved}"
+    base = "; ".join(
+        filter(None, (s.witness.words(s.given, s.energy.entry()), f"{name} = point + t {moved}"))
+    )
     return (
         f"{base}: the energy exceeds its value at the point by {unicode_math(sp.latex(q.as_expr()))}, {why}"
     )

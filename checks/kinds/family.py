@@ -23,7 +23,8 @@ class Family(Kind):
 
     The family is proved where ``general`` is and every case holds, or where it has none and every case is
     proved. One case that fails refutes it. No two cases have one label or state the same: then the label
-    would be all that tells them apart.
+    would be all that tells them apart. One that fails where ``general`` is proved is no case of it, and
+    refused.
     """
 
     general: Any
@@ -51,6 +52,8 @@ def family(statement: Family, seed: int, with_mutants: bool) -> Finding:
         last = n == len(statement.cases) - 1
         found.append((name, judged(case, seed, with_mutants and last)))
         if found[-1][1].holds is False:
+            if statement.general is not None and judged(statement.general, seed, False).proved:
+                raise Malformed(f"{name} fails, and what is printed holds: it is no case of that")
             return conjunction(found)
     if statement.general is None:
         return conjunction(found)

@@ -164,7 +164,8 @@ def solvable(statement: Solvable, seed: int, with_mutants: bool) -> Finding:
     if not _inconsistent(rows):
         detail = "the system at the instance has a solution"
         return Finding([Evidence("exact", "exact-rational", None, detail)])
-    words = f"{statement.point.words(statement.given)}: no {statement.unknown.name} satisfies all equations"
+    said = (e.term.entry() for e in s.equations)
+    words = f"{s.point.words(s.given, *said)}: no {s.unknown.name} satisfies all equations"
     detail = "the linear system has no solution"
     return Finding([Evidence("exact", "exact-rational", False, detail)], counterexample=words)
 

@@ -115,7 +115,11 @@ def follows(statement: Follows, seed: int, with_mutants: bool) -> Finding:
             f"at the points of a family everything has an exact value, and here {error}"
         ) from None
     if broken is not None:
-        finding.counterexample = f"{describe(broken, {})}: the hypotheses hold, the conclusion does not"
+        sides = [side for h in statement.hypotheses for side in (h.lhs, h.rhs)]
+        said = map(_entry, (*sides, statement.lhs, statement.rhs))
+        finding.counterexample = (
+            f"{describe(broken, {}, *said)}: the hypotheses hold, the conclusion does not"
+        )
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
         return finding
     why = certificate_error(statement)

@@ -262,7 +262,7 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
         why = _wrong(a, b, target, s)
         if why:
             fixed = {k: v for k, v in instance.values.items() if k[0] not in (s.state, s.size)}
-            text = describe(Instance(instance.sizes, fixed, s.given), {})
+            text = describe(Instance(instance.sizes, fixed, s.given), {}, *everything)
             moved_to = _printed(sp.expand(a * _z + b), s)
             return f"{text}{': ' if text else ''}one step takes z to {moved_to}, {why}"
     return None
@@ -306,7 +306,7 @@ def _periodic(s: Limit) -> str | None:
             return None
         if new in states:
             shown = " -> ".join("(" + ", ".join(map(str, x)) + ")" for x in [*states, new])
-            return f"{s.orbit.words(s.given)}: the states are {shown}, a cycle"
+            return f"{s.orbit.words(s.given, step)}: the states are {shown}, a cycle"
         states.append(new)
     return None
 

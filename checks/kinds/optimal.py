@@ -253,7 +253,8 @@ def _beaten(s: Optimal) -> str | None:
             raise Malformed("the rival is not feasible")
         sign = instance.sign(_rise(s).entry())
         if sign == -1 or (sign == 0 and s.only and _elsewhere(instance, s)):
-            return f"{describe(instance, {})}: feasible, and {'better' if sign else 'as good'}"
+            said = (_rise(s).entry(), *(c.excess() for c in s.program.constraints))
+            return f"{describe(instance, {}, *said)}: feasible, and {'better' if sign else 'as good'}"
     except KeyError as missing:
         raise Malformed(f"the rival gives no value to {absent(missing)}") from None
     raise Malformed("the rival is not better")

@@ -16,7 +16,7 @@ from typing import Any
 import sympy as sp
 
 from checks.engine.finding import Finding
-from checks.engine.instances import FUNCTIONS, as_written
+from checks.engine.instances import FUNCTIONS, as_written, polynomials
 from checks.engine.judge import ENGINES, ENOUGH, attempt, conformable, rejects, step
 from checks.engine.mutants import mutants
 from checks.engine.notation import all_terms
@@ -105,7 +105,7 @@ def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
     else:
         finding.evidence.append(Evidence("exact", "exact-rational", not found, detail))
     if found:
-        finding.counterexample = found.words()
+        finding.counterexample = found.words(statement.kernel.entry())
         return finding
     why = _flaw(statement) or ("too few quadratic forms had a value" if tried < ENOUGH else "")
     rules = "; ".join(dict.fromkeys(statement.certificate.reasons())) if statement.certificate else ""
@@ -233,9 +233,9 @@ class Negative:
     weights: tuple[int, ...] = ()
     gram: tuple[tuple[Any, ...], ...] = ()
 
-    def words(self) -> str:
-        """The counterexample."""
-        where = _words(self.parameters, self.points)
+    def words(self, kernel: ix.Expr) -> str:
+        """The counterexample to a kernel."""
+        where = "; ".join((_words(self.parameters, self.points), *polynomials(kernel)))
         if not self.weights:
             return f"{where}: the kernel divides by 0"
         shown = "; ".join(", ".join(map(str, row)) for row in self.gram)

@@ -50,7 +50,8 @@ _STYLES = (
 )
 _ACCENTS = {"tilde": "~", "hat": "^", "bar": "¯", "overline": "¯", "widehat": "^", "widetilde": "~"}
 _SIZES = {"left", "right", "big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr", "limits", "nolimits"}
-_RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
+_POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ"
+_RAISED = str.maketrans("0123456789+-n", _POWERS)
 # what may stand behind a fraction without being multiplied with it
 _NO_FACTORS = set(
     """le leq ge geq lt gt ne neq approx equiv in subset to mapsto cdot times odot otimes oplus pm mp dots ldots
@@ -152,11 +153,11 @@ class _Reader:
             return ""
         if name in ("frac", "tfrac", "dfrac"):
             top, bottom = self.argument(), self.argument()
-            quotient = f"{_grouped(top)}/{_grouped(bottom)}"
+            quotient = f"{_grouped(top)}/{_grouped(bottom, _COUNTED)}"
             return f"({quotient})" if self.factor_follows() else quotient
         if name == "sqrt":
             degree, inner = self.bracket(), self.argument()
-            return f"{_grouped(inner)}^(1/{degree})" if degree else f"√{_grouped(inner)}"
+            return f"{_grouped(inner)}^(1/{degree})" if degree else f"√{_grouped(inner, _COUNTED_OR_RAISED)}"
         if name == "binom":
             return f"binom({self.argument()}, {self.argument()})"
         if name == "overset":
@@ -210,5 +211,11 @@ def with_letters(words: str) -> str:
     return re.sub(r"\\([A-Za-z]+)", lambda m: _SYMBOLS.get(m[1], m[0]), words)
 
 
-def _grouped(text: str) -> str:
-    return text if re.fullmatch(r"√?[\w~]+(\([^()]*\))?", text) else f"({text})"
+_COUNTED = re.compile(rf"√?\d+[^\W\d{_POWERS}]")
+_COUNTED_OR_RAISED = re.compile(rf"{_COUNTED.pattern}|.*[{_POWERS}]")
+"""What is read apart below a bar or a root: x/2N as half of x times N, √x² as the square of √x."""
+
+
+def _grouped(text: str, apart: re.Pattern[str] | None = None) -> str:
+    alone = re.fullmatch(r"√?[\w~]+(\([^()]*\))?", text) and not (apart and apart.match(text))
+    return text if alone else f"({text})"

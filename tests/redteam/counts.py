@@ -66,6 +66,14 @@ def descent(first, second):
 STEPPED = as_term(Tensor("y", ("n",))) - WIDE @ (WIDE.T @ as_term(Tensor("y", ("n",))))
 
 
+def saved(order):
+    """What M (Y y) takes more than (M Y) y."""
+    column, y = Tensor("g", ("n",)), as_term(Tensor("y", ("d",)))
+    plan = (Assign(column, (), WIDE @ y), Assign(SQUARES, (), MATRIX @ as_term(column)))
+    base = (PRODUCT, Assign(SQUARES, (), as_term(OUT) @ y))
+    return Cost("c", plan, order, MATRIX @ (WIDE @ y), base, (MATRIX @ WIDE) @ y, "O", sizes=("n", "d"))
+
+
 PAIRS = [
     Pair("cost/a-plan-compared-with-itself",
          lambda: Cost("c", (PRODUCT,), "0", MATRIX @ WIDE, (PRODUCT,), MATRIX @ WIDE, sizes=("n", "d")), "compared with itself",
@@ -186,4 +194,5 @@ PAIRS = [
     Pair("cost/a-line-that-nothing-uses",
          lambda: Cost("c", (Assign(SQUARES, (i,), v[i] * v[i]), PRODUCT), "n + d*n**2", MATRIX @ WIDE, sizes=("n", "d")), "d n²",
          lambda: Cost("c", (PRODUCT,), "d*n**2", MATRIX @ WIDE, sizes=("n", "d"))),
+    Pair("cost/order-of-what-is-saved", lambda: saved("n"), "n = d: it is n² - n³", lambda: saved("d*n**2")),
 ]  # fmt: skip

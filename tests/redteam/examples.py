@@ -227,6 +227,8 @@ WAVES = (
          lambda: GaussianMean(W_**2 * sp.cos(BETA * W_), W_, (1 - BETA**2) * sp.exp(-BETA**2 / 2))),
     Pair("gaussian/variance-of-a-wave", lambda: GaussianMean((sp.cos(BETA * W_) - sp.exp(-BETA**2 / 2)) ** 2, W_, (1 - sp.exp(-BETA**2)) / 2), "β = 1",
          lambda: GaussianMean((sp.cos(BETA * W_) - sp.exp(-BETA**2 / 2)) ** 2, W_, (1 - sp.exp(-BETA**2)) ** 2 / 2)),
+    Pair("gaussian/integral-with-kinks", lambda: GaussianMean(sp.Abs(W_**2 - 1), W_, 2 / sp.sqrt(2 * sp.pi * sp.E)),
+         "it is twice that", lambda: GaussianMean(sp.Abs(W_**2 - 1), W_, 4 / sp.sqrt(2 * sp.pi * sp.E))),
     Pair("gaussian/shifted-wave", lambda: GaussianMean(sp.sin(W_ + BETA), W_, sp.Integer(0)), "β = 1",
          lambda: GaussianMean(sp.sin(W_ + BETA), W_, sp.sin(BETA) * sp.exp(-sp.Rational(1, 2)))),
     Pair("gaussian/wave-of-a-square", lambda: GaussianMean(sp.cos(W_**2), W_, sp.Integer(1)), "cos w² is below 1 somewhere",

@@ -87,8 +87,9 @@ QUANTITIES = (
         "sigma_1",
         lambda h: h["spectrum"]["values"][0],
         ".4f",
-        "largest singular value of A, a lower bound beyond 1024 tokens: 1 if all keys get the same "
-        "attention in total, the root of the number of queries if all look at one key",
+        "largest singular value of A, a lower bound beyond 1024 tokens: the root of queries over keys, so 1 "
+        "for as many, if all keys get the same attention in total, the root of the number of queries if all "
+        "look at one key",
     ),
     Quantity(
         "stable",

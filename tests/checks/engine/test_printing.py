@@ -43,6 +43,8 @@ from derivations.calculus.unicode import unicode_math, with_letters
     (r"\frac{N}{2}\left(a + b\right) + x\,\frac{a}{b}", "(N/2)(a + b) + x a/b"),  # nothing joins a denominator
     (r"\frac{1}{2}\|Z\|^2 + \|\frac{a}{b}\|", "(1/2)‖Z‖² + ‖a/b‖"),
     (r"-\frac{1}{2}\,x^{\frac{p}{2}} \le \frac{a}{b} \cdot c", "-(1/2) x^(p/2) ≤ a/b · c"),
+    (r"\frac{x}{2N} + \frac{2N}{x^{2}} + \frac{1}{2}", "x/(2N) + 2N/x² + 1/2"),  # not half of x times N
+    (r"\sqrt{x^{2}} + \sqrt{v_{i}^{2}} + \sqrt{2N} + \sqrt{x}", "√(x²) + √(v_i²) + √(2N) + √x"),  # |x|, not x
 ])  # fmt: skip
 def test_formulas_become_readable_lines(latex: str, text: str) -> None:
     assert unicode_math(latex) == text
