@@ -20,15 +20,14 @@ from checks.papers.farooq2025.notation import AT_AV, C_RULE, HERE, SMOOTH, STOCH
 from checks.papers.farooq2025.section4 import INDEX_FORM, SQUARE, W_
 from checks.papers.farooq2025.section7 import FUNCTIONS, regularised
 from checks.statement import All, Fact, Identity
-from derivations.calculus.gradients import at_point, formula, grad, kronecker, zeros
+from derivations.calculus.gradients import at_point, grad, kronecker, zeros
 from derivations.calculus.index import Tensor
-from derivations.calculus.term import Term, apply, as_term, squared_norm, sum_over, trace
+from derivations.calculus.term import Term, apply, as_term, sum_over, trace
 from derivations.theories.energy import forms as en
 from derivations.theories.energy import steps as theory
 from derivations.theories.energy.choices import EnergyAssumptions
 from derivations.theories.energy.extrema import slope_values
 from derivations.theories.energy.forms import AV, C_J, DV, A, N, V, Z, i, j, k, m, r_
-from derivations.theories.energy.shape import shape_of
 from derivations.theories.energy.steps import stationary
 
 solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
@@ -204,50 +203,6 @@ def _loop(function: Callable[[Term], Term]) -> Limit:
     return Limit(en.Z_, en.descent(regularised(function), eta), None, given=(C_RULE,))
 
 
-def _convex_convergence() -> All:
-    """Any convex F with F'' <= B and the weights F'(c): descent with 0 < η < 2/(Bλ) goes to AV plus the
-    unseen part.
-    """
-    energy = en.energy(en.F) + en.matching()
-    step, slopes = en.descent(energy, eta), en.F(en.u(j), 1) - en.F(en.c(j), 1)
-    gram = sum_over(m, A[m, j] * A[m, i]) * (V[j].T @ V[i])  # summed over i: c has an index p of its own
-    moved = eta * sum_over(i, gram * (en.F(en.u(i), 1) - en.F(en.c(i), 1)))
-    fall = -2 * eta * sum_over(j, slopes * (en.u(j) - en.c(j))) + eta**2 * squared_norm(
-        grad(energy, en.Z_, "E_R")
-    )
-    return All(
-        Identity(at_point(en.u(j), en.Z_, step), en.u(j) - moved, label="u moves by -ηG(F'(u) - F'(c))"),
-        Identity(
-            squared_norm(step - AV),
-            squared_norm(Z - AV) + fall,
-            label="the distance to AV falls, as (F'(u) - F'(c))(u - c) ≥ (F'(u) - F'(c))²/B",
-        ),
-        Identity(
-            trace(W.T @ (step - Z)), -eta * sum_over(j, slopes * w_j), label="components W with u(W) = 0 stay"
-        ),
-        Identity(trace(W.T @ AV), sum_over(j, w_j), label="AV has none of them"),
-    )
-
-
-def _small_steps(a: EnergyAssumptions, text: str) -> All:
-    """A strictly convex F, and weights among the values of F': descent goes to a state with gradient zero,
-    for small steps.
-
-    Then Σ F(u_j) - w_j u_j is strictly convex in u, and the u where it is at most its first value form a
-    compact set, on which F'' <= B for some B. A step below 2/(Bλ) stays in it and lowers the energy by a
-    share of the squared gradient; so the gradients go to 0, and Z, which moves by some A diag(y) V alone, to
-    the only such state where it vanishes.
-    """
-    once, twice = theory.along(theory.regularised(a, text), "E_R")
-    pull = formula(text, en.u(j), 1) - theory.weight(a, text, en.c(j))
-    bend = "for steps below 2/(Bλ): the second derivative along W, at most Bλ‖W‖² where all F''(u_j) ≤ B"
-    return All(
-        Identity(once, sum_over(j, pull * w_j), label="the first derivative along W"),
-        Identity(twice, sum_over(j, formula(text, en.u(j), 2) * w_j**2), label=bend),
-        *(Identity(left, right, label=title) for title, left, right in theory.geometry()),
-    )
-
-
 def _rest(weight: Term, values: sp.Interval) -> Rule:
     """The gradient vanishes somewhere, so that each weight is a value of F'; A and all values are
     nonsingular.
@@ -278,21 +233,19 @@ TWO_TOKENS = Point(
 )
 
 
+SWING = Point(((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.ETA, 1), (en.Z_, ((3,),))))
+"""Where a step of F = u² is so long that it leads as far behind the minimum."""
+
+
 def _settles(a: EnergyAssumptions, text: str) -> Any:
     """The loop for one F under the assumptions: it stays where it starts, or goes to some limit."""
-    still, shape = stationary(a, text), shape_of(text)
+    still, values = stationary(a, text), slope_values(text)
     if a.initial_state == "attention" and still:
         return Identity(en.descent(theory.regularised(a, text), eta), AV, given=(AT_AV,))
-    if text == "u^2" and still:
-        return _convergence()
-    if still and shape.convex and shape.curvature is not None:
-        return _convex_convergence()
-    values = slope_values(text)
-    if values is not None and (still or values == sp.S.Reals or (a.regulariser == "none" and 0 in values)):
-        return _small_steps(a, text)
     if values is not None and not still and any(end.is_Rational for end in values.args[:2]):
         return _rest(theory.weight(a, text, en.c(j)), values)
-    return Limit(en.Z_, en.descent(theory.regularised(a, text), eta), None)
+    swing = SWING if text == "u^2" else None
+    return Limit(en.Z_, en.descent(theory.regularised(a, text), eta), None, orbit=swing)
 
 
 def _algorithm(a: EnergyAssumptions) -> Any:
@@ -309,9 +262,7 @@ def start(a: EnergyAssumptions) -> Term:
 
 
 def _returns(a: EnergyAssumptions) -> All:
-    """The loop returns AV: at once from AV, in the limit from 0; another start need not."""
-    if a.initial_state == "zero":
-        return _convergence()
+    """The loop returns AV: at once from AV; from another start it need not."""
     matched, point = en.energy(en.F) + en.matching(), start(a)
     square = regularised(en.square)
     return All(

@@ -412,7 +412,7 @@ def test_eq76_follows_the_assumptions() -> None:
 @pytest.mark.parametrize(
     ("name", "start", "verdict"),
     [("tab1-step8", "attention", "corrected"), ("tab1-step8", "zero", "proved"), ("tab1-step8", "random", "proved"),
-     ("prose-algorithm", "attention", "corrected"), ("prose-algorithm", "zero", "corrected"), ("prose-algorithm", "given", "refuted")],
+     ("prose-algorithm", "attention", "corrected"), ("prose-algorithm", "zero", "refuted"), ("prose-algorithm", "given", "refuted")],
 )  # fmt: skip
 def test_where_the_loop_starts_matters(name: str, start: str, verdict: str) -> None:
     assert (
@@ -421,48 +421,25 @@ def test_where_the_loop_starts_matters(name: str, start: str, verdict: str) -> N
     )
 
 
-@pytest.mark.slow
-def test_the_algorithm_with_a_function_that_its_weights_match() -> None:
-    claim = replace(CLAIMS["prose-algorithm"], legs=())
-    for chosen in (
-        {"F": "u^2"},
-        {"F": "u^2", "initial_state": "random"},
-        {"F": "exp(u)", "regulariser": "matching"},
-    ):
-        assert examine(claim, EnergyAssumptions(**chosen), Options(), quick=True).verdict == "proved"
-    assert examine(claim, CONVEX, Options(), quick=True).verdict == "proved"
-
-
-CONVEX = EnergyAssumptions(F="log(cosh(u))", regulariser="matching", initial_state="zero")
-
-
-@pytest.mark.slow
-def test_the_algorithm_for_convex_functions_has_no_mutants_left() -> None:
-    record = examine(replace(CLAIMS["prose-algorithm"], legs=()), CONVEX, Options())
-    assert record.mutants.tried > 50 and not record.mutants.survivors, record.mutants
-
-
 @pytest.mark.parametrize(
-    ("text", "regulariser", "verdict"),
-    [("u^4", "none", "proved"), ("exp(u)", "none", "refuted"), ("log(1+exp(u))", "none", "refuted"),
-     *(pytest.param(*case, marks=pytest.mark.slow)
-       for case in (("u^4", "section7", "proved"), ("cosh(u)", "section7", "proved"), ("exp(u)", "matching", "proved")))],
-)  # fmt: skip
-def test_descent_on_a_strictly_convex_energy_settles_exactly_if_its_weights_are_slopes(
-    text: str, regulariser: str, verdict: str
+    ("chosen", "verdict"),
+    [
+        ({"F": "u^2"}, "proved"),
+        ({"F": "exp(u)", "regulariser": "matching"}, "proved"),
+        ({"F": "u^2", "initial_state": "random"}, "refuted"),
+        ({"F": "log(cosh(u))", "regulariser": "matching", "initial_state": "zero"}, "unsettled"),
+        ({"F": "u^4/2"}, "unsettled"),
+        ({"F": "u^4", "regulariser": "none", "initial_state": "given"}, "unsettled"),
+        ({"F": "exp(u)", "regulariser": "none", "initial_state": "given"}, "refuted"),
+        ({"F": "log(1+exp(u))", "regulariser": "none", "initial_state": "given"}, "refuted"),
+    ],
+)
+def test_the_algorithm_settles_for_every_step_size_only_where_it_rests_at_its_start(
+    chosen: dict[str, str], verdict: str
 ) -> None:
-    assumed = EnergyAssumptions(F=text, regulariser=regulariser, initial_state="given")
+    """Small steps settle where F is convex, too, and a long one of u² swings for ever."""
     claim = replace(CLAIMS["prose-algorithm"], legs=())
-    assert examine(claim, assumed, Options(), quick=True).verdict == verdict
-
-
-@pytest.mark.slow
-def test_small_steps_have_no_mutants_left() -> None:
-    claim = replace(CLAIMS["prose-algorithm"], legs=())
-    record = examine(
-        claim, EnergyAssumptions(F="u^4", regulariser="section7", initial_state="given"), Options()
-    )
-    assert record.mutants.tried > 20 and not record.mutants.survivors, record.mutants
+    assert examine(claim, EnergyAssumptions(**chosen), Options(), quick=True).verdict == verdict
 
 
 def test_alignments_are_not_taken_at_an_index_that_they_sum_over() -> None:
