@@ -345,13 +345,14 @@ def exact_instances(
 
 def solved(instance: Instance, expr: ix.Expr, at: dict[Index, int]) -> Iterator[Instance]:
     """The instance with one entry changed such that the expression vanishes there, entry by entry."""
-    moving = ix.tensors(expr) | {EXPONENT}  # what is given may follow from any other
-    for key, before in instance.values.items():
-        if not instance.given and key[0] not in moving:
+    values = dict(instance.values)
+    read = _entries_read(instance, expr, at)
+    for key, before in values.items():
+        if read is not None and key not in read:
             continue
         trials = []
         for value in (Fraction(0), Fraction(1)):
-            trial = Instance(instance.sizes, {**instance.values, key: value}, instance.given)
+            trial = Instance(instance.sizes, {**values, key: value}, instance.given)
             try:
                 trials.append(trial.evaluate(expr, at))
             except (NotExact, ZeroDivisionError):
@@ -359,7 +360,32 @@ def solved(instance: Instance, expr: ix.Expr, at: dict[Index, int]) -> Iterator[
         if len(trials) == 2 and all(isinstance(t, Fraction) for t in trials) and trials[0] != trials[1]:
             root = trials[0] / (trials[0] - trials[1])
             if root != before and not (key[0].positive and root <= 0):
-                yield Instance(instance.sizes, {**instance.values, key: root}, instance.given)
+                yield Instance(instance.sizes, {**values, key: root}, instance.given)
+
+
+class _Noted(dict[Any, Any]):
+    """A mapping that keeps which of its keys were asked for."""
+
+    def __init__(self, values: Mapping[Any, Any]):
+        super().__init__(values)
+        self.asked: set[Any] = set()
+
+    def __getitem__(self, key: Any) -> Any:
+        self.asked.add(key)
+        return super().__getitem__(key)
+
+
+def _entries_read(instance: Instance, expr: ix.Expr, at: dict[Index, int]) -> set[Any] | None:
+    """The entries of which an expression is evaluated: no other one, changed alone, changes its value. None
+    where it has no value, so that the evaluation may have stopped before it came to some.
+    """
+    again, noted = Instance(instance.sizes, {}, instance.given), _Noted(instance.values)
+    again.values = MappingProxyType(noted)
+    try:
+        again.evaluate(expr, at)
+    except (NotExact, ZeroDivisionError):
+        return None
+    return noted.asked
 
 
 def describe(instance: Instance, at: Mapping[Index, int], *expressions: ix.Expr) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from checks.engine.instances import Instance, solved
 from checks.engine.judge import judge
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Point, Rule
@@ -17,7 +18,7 @@ from checks.kinds.limit import Limit
 from checks.kinds.optimal import Optimal
 from checks.kinds.positive import Positive
 from checks.statement import Fact, Given, Identity
-from derivations.calculus.index import Index, Tensor
+from derivations.calculus.index import Expr, Index, Tensor
 from derivations.calculus.program import Program
 from derivations.calculus.term import apply, as_term, sum_over
 
@@ -64,3 +65,23 @@ def test_a_symmetric_matrix_has_all_its_entries() -> None:
 def test_without_symbols_an_instance_is_no_words() -> None:
     statement = Extremum(x**3, X, as_term(0), "a local minimum", witness=Point((), ()), direction=Fraction(1))
     assert (judge(statement).counterexample or "").startswith("x = point")
+
+
+def test_only_what_an_expression_reads_is_changed_to_make_it_vanish() -> None:
+    """Of an undefined value every entry is tried: the evaluation may not have come to some."""
+    u, v, s = Tensor("u", ("n",)), Tensor("v", ("n",)), Tensor("s", ("n", "n"), symmetric=True)
+    i, k = Index("i", "n"), Index("k", "n")
+    values = {(t, (a,)): Fraction(a + 1) for t in (u, v) for a in range(2)}
+    values |= {(s, at): Fraction(sum(at)) for at in ((0, 0), (0, 1), (1, 1))}
+    twice = Tensor("w", ("n",))
+    given = Given(twice, (i,), 2 * as_term(v)[i], "")
+    instance = Instance({"n": 2}, values, (given,))
+
+    def changed(expr: Expr, at: dict[Index, int]) -> set[tuple[str, tuple[int, ...]]]:
+        found = [one.values.items() for one in solved(instance, expr, at)]
+        return {(t.name, e) for entries in found for (t, e), x in entries if x != values[t, e]}
+
+    assert changed(u[i] * v[i] - 3, {i: 1}) == {("u", (1,)), ("v", (1,))}
+    assert changed(s[i, k] - 2 * u[k], {i: 1, k: 0}) == {("s", (0, 1)), ("u", (0,))}
+    assert changed(twice[i] - 3 * u[k], {i: 0, k: 1}) == {("v", (0,)), ("u", (1,))}
+    assert changed(1 / (s[k, k] - 2) + u[i], {i: 0, k: 1}) == {("s", (1, 1))}

@@ -406,8 +406,10 @@ def test_a_label_sets_functions_as_functions() -> None:
 def test_family_is_refuted_by_one_case() -> None:
     true, false = Identity(exp(z), exp(z) * 1), Identity(z**2, z**3)
     assert judged(Family(true, (("p = 1", true),))).proved
-    finding = judged(Family(true, (("p = 1", true), ("p = 2", false))))
+    finding = judged(Family(false, (("p = 1", true), ("p = 2", replace(false, label="squared")))))
     assert finding.holds is False and finding.counterexample.startswith("p = 2")
+    with pytest.raises(Malformed, match="no case of that"):
+        judged(Family(true, (("p = 1", true), ("p = 2", false))))
     assert judged(Family(false, (("p = 1", true),))).holds is False
 
 
