@@ -40,7 +40,7 @@ ATTENTION = svr.SvrAssumptions(bias="off", box="relaxed")
 DATA_FREE = ksvd.KsvdAssumptions(f_X="identity")
 UNBIASED = fd.FunctionalAssumptions(bias="off")
 SAME_FEATURES = Assumption(
-    "one feature map", "queries and keys go through the same features, as a regression needs"
+    "one feature map", "queries and keys go through the same features, as in the regression"
 )
 NO_TRANSFORMATION = Assumption("f(X) = I", "the projection weights of KSVD do not depend on the data")
 FROM_ZERO = Assumption("start at zero", "descent starts at W = 0 without a bias")
@@ -214,9 +214,9 @@ claim(
     r"regression's values, $c$ one of the features; $W_e$ and $\boldsymbol{w}_l$: the weights of both; the "
     r"regression has the values $\boldsymbol{v}_j=\boldsymbol{h}_{r_j}$ and $h=1$.",
     notes=(
-        "The formulas agree for any two feature maps; as the solution of a regression the expansion needs "
-        "one feature map for queries and keys, which makes the kernel a symmetric function of query and key "
-        "vectors. The values differ in what fixes them: targets there, (7) of chen2023 here."
+        "The formulas agree for any two feature maps; the regression has one feature map for queries and "
+        "keys, which makes its kernel a symmetric function of query and key vectors. The values differ in "
+        "what fixes them: targets there, (7) of chen2023 here."
     ),
 )
 

@@ -63,7 +63,7 @@ claim(
     rests_on=(HERE + "eq11", HERE + "eq21"),
     legs=(legs.update_rule,),
     where=ETA_WHERE,
-    notes="As printed Z is Z⁽⁰⁾ + kηAV after k steps, which has no limit unless AV = 0, whatever η is.",
+    notes="As printed Z is Z⁽⁰⁾ + kηAV after k steps, which has no limit unless AV = 0.",
 )
 
 scale = as_term(Tensor("t", (), "t"))
@@ -182,7 +182,7 @@ claim(
     r"corrected, $W\in\mathbb{R}^{n\times d_v}$ is any matrix, the gradient for a step of descent, and $z$ "
     r"the state of one token of value 1, where $\lambda=1$.",
     notes="Clipping bounds the step, not the product of step size and curvature, which decides. For F(u) = u "
-    "no clipping helps: the gradient of one token of value 1 is -1 at every state.",
+    "clipping does not help: the gradient of one token of value 1 is -1 at every state.",
 )
 
 

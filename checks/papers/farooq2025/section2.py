@@ -343,7 +343,7 @@ claim(
     words=(
         "The differential of a scalar function is the trace of its transposed gradient times dZ: shown for "
         "the functions of the paper, the coupling tr(ZᵀAV), the quadratic term tr(ZᵀZ/2) and Σ_j F(u_j) with "
-        "any F, and for every linear function."
+        "any differentiable F, and for every linear function."
     ),
     literal=All(
         Identity(

@@ -446,8 +446,8 @@ claim(
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq42",),
     where=WHERE
-    + r" $F$ any function of a number. $R(Z)=\operatorname{tr}(Z^\top W)$ stands for a linear regulariser, "
-    r"$W\in\mathbb{R}^{n\times d_v}$ for any matrix.",
+    + r" $F$ any differentiable function of a number. $R(Z)=\operatorname{tr}(Z^\top W)$ stands for a linear "
+    r"regulariser, $W\in\mathbb{R}^{n\times d_v}$ for any matrix.",
     notes="The first equality is checked; the second is the requirement, which prose-always-regularisable "
     "shows can be met.",
 )
@@ -461,7 +461,7 @@ claim(
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq34",),
     legs=(legs.stationary,),
-    where=WHERE + r" $F$ any function of a number.",
+    where=WHERE + r" $F$ any differentiable function of a number.",
     notes="The regulariser is linear, with weights F'(c_j) for 2c_j. The same construction makes any other "
     "matrix stationary, so that this can be done says nothing special about attention.",
 )

@@ -83,7 +83,7 @@ claim(
     rests_on=(HERE + "eq26",),
     where=WHERE,
     notes="p ≥ 1 is printed without saying that p is whole. Between whole numbers the power of a negative "
-    "u_j need not be real, and u_j takes any sign.",
+    "u_j need not be real, and u_j can be negative.",
 )
 
 claim(

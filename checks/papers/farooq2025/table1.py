@@ -325,8 +325,8 @@ claim(
         Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*(2*n**2*d_v + 3*n*d_v + n)", _step()),
         ORDERED,
     ),
-    correction_words="Each further step takes 2n²d_v + 3n d_v + n multiplications, since the alignments "
-    "change and must be computed again, with AᵀZ formed first and the rows of V scaled. From the start of "
+    correction_words="Each further step takes 2n²d_v + 3n d_v + n multiplications, as the alignments are "
+    "computed again, with AᵀZ formed first and the rows of V scaled. From the start of "
     "step 2 no step is required: the state stays at AV.",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq47", HERE + "eq79"),
@@ -421,7 +421,7 @@ claim(
     rests_on=(HERE + "eq79",),
     legs=(legs.self_adjoint,),
     where=SIZES + r" $\bar{Z}$ the loss gradient by $Z$.",
-    notes="The order n² is right only for T and d_v held fixed.",
+    notes="The order n² is right only while T d_v stays bounded.",
 )
 
 claim(

@@ -59,9 +59,9 @@ claim(
     rests_on=("nguyen2023/eq4",),
     where=WHERE,
     notes="f is a function of the whole image: f(x_i) is its value at position i, and with the h that is "
-    "chosen after (42) h(x_i) depends on the image as well. A value for every position exists only if the "
-    "convolution keeps the size: with padding p on both sides and stride 1, if the kernel is 2p + 1 wide. "
-    "The kernel (2, 2) of the ImageNet model needs unequal padding.",
+    "chosen after (42) h(x_i) depends on the image as well. There is one value for each position if "
+    "the convolution keeps the size: with padding p on both sides and stride 1, if the kernel is 2p + 1 "
+    "wide. The kernel (2, 2) of the ImageNet model needs unequal padding.",
 )
 
 
@@ -135,7 +135,7 @@ claim(
     legs=(variant_optima.conv_optimum,),
     where=WHERE,
     notes="The text after (42) has b_s for b, and N for N_H N_W in the sum of A_ij over j that defines h. It "
-    "defines h at the query positions only; at the training positions it has to be the same sum with the "
+    "defines h at the query positions only; with the training inputs for X the same sum has the "
     "convolved training inputs in both places.",
 )
 for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):

@@ -158,9 +158,9 @@ claim(
     "x_j, with x among the x_j, gives the projections of attention.",
     literal=lambda a: All(one_projection(), *expansion_lines(a), attention_with_one_projection(a)),
     corrected=lambda a: All(*expansion_lines(a), attention_with_one_projection(a), necessary(), outside(a)),
-    correction_words="The expansion holds if D_x = D_v. Separate projections do not come from one W_proj in "
-    "self-attention. They come from (5) on the keys W_K x_j, evaluated at W_Q x_i, with the residual added "
-    "outside.",
+    correction_words="The expansion holds if D_x = D_v. Separate projections need not come from one W_proj "
+    "in self-attention. They come from (5) on the keys W_K x_j, evaluated at W_Q x_i, with the residual "
+    "added outside.",
     assumes=(LOSS, KERNEL_SUM, EXPONENTIAL, BIAS_OFF, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq32", "nguyen2023/eq35", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(FIT.under(replace(a, bias="on"))),
