@@ -314,7 +314,7 @@ claim(
     words="The text calls (7) the dual optimisation problem of (6), by Lagrangian duality.",
     literal=_dual_function,
     corrected=_eliminated,
-    correction_words="There is no dual optimisation problem: the Lagrangian is unbounded in both directions "
+    correction_words="The dual function is finite nowhere: the Lagrangian is unbounded in both directions "
     "for all multipliers. (7) is the stationarity of the Lagrangian after elimination, tr H_eᵀKH_r - ½ tr "
     "H_eΣH_eᵀ - ½ tr H_rΣH_rᵀ, which is -J.",
     assumes=PRIMAL,
