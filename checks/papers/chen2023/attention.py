@@ -148,7 +148,7 @@ claim(
     r"the data-independent lines, $W_e,W_r\in\mathbb{R}^{p\times s}$.",
     notes="A forward pass: η is an input that no line uses and Λ does not occur, so nothing is learnt in it. "
     "Weights with one row for each row of f(X) tie the parameters to one sequence length unless the number "
-    "of rows is fixed by sampling. The output differs from (9) by W_o.",
+    "of rows is fixed, by sampling for example. The output differs from (9) by W_o.",
 )
 
 # ---------------------------------------------------------------- Remark 4.1
@@ -443,10 +443,11 @@ claim(
     r"$E,R\in\mathbb{R}^{N\times s}$: the scores; $[O_e,O_r]=W_o$: the map from $2s$ to $d_v$, said to need "
     r"negligible memory and counted by itself, where negligible is read as of no higher order. Counted are "
     r"multiplications, without those of the softmax, and numbers stored besides the inputs.",
-    notes="No map of Remark 4.1 acts entry by entry: the cosine map needs the norm of each row besides, of "
-    "the order of Np, which keeps the bounds; random exponential features need the products of every query "
-    "and key with p vectors, which Nps bounds only where d_q is at most of the order of s. The N² of memory "
-    "is not needed when attention is streamed. Where s > p the scores take more memory than the features.",
+    notes="For p > 1 no map of Remark 4.1 acts entry by entry: the cosine map needs the norm of each row "
+    "besides, of the order of Np, which keeps the bounds; random exponential features need the products of "
+    "every query and key with p vectors, which Nps bounds only where d_q is at most of the order of s. The "
+    "N² of memory is not needed when attention is streamed. Where s > p the scores take more memory than the "
+    "features.",
 )
 
 # ---------------------------------------------------------------- causal version, transformation, sampling
@@ -657,8 +658,8 @@ claim(
     where=rf"$X=(1,0,\dots,0)^\top$, $N={LENGTH}$, $s=1$, so that $n={DRAWN}$; all draws of $n$ rows, all "
     r"sign matrices; for the mean $X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 "
     r"of them; $F$: the rows drawn, $K$ the kernel matrix with $f(X)=F$.",
-    notes="The random projections of the lemma mix all rows; a sample of rows misses what is concentrated in "
-    "few of them. Here half of the draws give F = 0, hence K = 0, while every sign "
+    notes="The random projections of the lemma mix all rows; a sample of rows can miss what is concentrated "
+    "in few of them. Here half of the draws give F = 0, hence K = 0, while every sign "
     "projection keeps ‖X‖ exactly. What uniform sampling does keep is the mean, E[(N/n)FᵀF] = XᵀX: each row "
     "is in a share n/N of all draws. Its variance grows with the largest rows; the paper does not rescale by "
     "N/n, and the released code takes evenly spaced rows. It bears on the choice of f(X) in the experiments, "

@@ -276,8 +276,8 @@ claim(
     "singular vectors.",
     literal=_plays_the_role(),
     corrected=_when,
-    correction_words="The formulas agree for all values. The values are right singular vectors exactly if "
-    "KᵀK V = VΣ² and VᵀV = I; then K V Σ⁻¹ holds the left ones.",
+    correction_words="The formulas agree for all values. The values are right singular vectors to "
+    "positive σ_l exactly if KᵀK V = VΣ² and VᵀV = I; then K V Σ⁻¹ holds the left ones.",
     assumes=PRIMAL,
     rests_on=("chen2023/eq3", "chen2023/eq8", "chen2023/thm3.2"),
     legs=(tensor_legs.softmax_triplets,),

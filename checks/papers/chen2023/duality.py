@@ -223,8 +223,8 @@ WHAT_DEPENDS = (
     "The proofs after it use only stationarity: none fails for want of a maximum. What falls with it: Remark "
     "3.1, and the readings of the scores as directions of maximal variance. A maximum exists for no data "
     "set, size or Λ > 0. A minimum exists only where every λ_l is at least 1/σ, σ the M-th largest singular "
-    "value of K and M the number of rows of f(X): then it is 0 and the program is convex. Where there is "
-    "none, as with M = N and p < N, for which that σ is 0, every stationary point is a saddle point."
+    "value of K and M the number of rows of f(X): then it is 0 and J is convex in the weights. Where there "
+    "is none, as with M = N and p < N, for which that σ is 0, every stationary point is a saddle point."
 )
 RAY = r" $t$: any real number, the same at every entry; $\mathbf{1}_{N\times s}$: all entries are 1."
 FIX = (

@@ -164,7 +164,7 @@ claim(
     "and as many negative ones as there are such σ with λ_l σ < 1 (both counted at exact instances under "
     "chen2023/eq6). So it is semidefinite only if λ_l ≥ 1/σ for the smallest of them, which needs rank K "
     "equal to the number of rows of f(X): never with N rows and p < N. And where it is semidefinite, the "
-    "non-zero stationary points belong to the smallest singular values, not the leading ones. Where J has "
+    "non-zero stationary points belong to the smallest singular values. Where J has "
     "both signs, heads can cancel in the mean. What depends on it: contribution 3, Section 4, the use of "
     "(10).",
 )

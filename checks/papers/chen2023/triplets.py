@@ -151,8 +151,8 @@ claim(
     derivation=ksvd.derive,
     legs=(tensor_legs.unit_triplets, tensor_legs.softmax_triplets, solver_legs.other_decompositions),
     where=NOTATION,
-    notes="Theorem 2.2 is used in the wrong direction: orthonormality is its hypothesis, and (7) does not "
-    "give it. The reading of training as a singular value decomposition depends on it, too.",
+    notes="Theorem 2.2 is used in the wrong direction: its factors are orthonormal, those of (7) need "
+    "not be. The reading of training as a singular value decomposition depends on it, too.",
 )
 
 
@@ -314,7 +314,7 @@ claim(
     words="The text calls (7) the dual optimisation problem of (6), by Lagrangian duality.",
     literal=_dual_function,
     corrected=_eliminated,
-    correction_words="There is no dual optimisation problem: the Lagrangian is unbounded in both directions "
+    correction_words="The dual function is finite nowhere: the Lagrangian is unbounded in both directions "
     "for all multipliers. (7) is the stationarity of the Lagrangian after elimination, tr H_eᵀKH_r - ½ tr "
     "H_eΣH_eᵀ - ½ tr H_rΣH_rᵀ, which is -J.",
     assumes=PRIMAL,

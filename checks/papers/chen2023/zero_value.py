@@ -136,7 +136,7 @@ claim(
     rests_on=("chen2023/eq6",),
     legs=(legs.free_lambda, tensor_legs.both_forms),
     where=NOTATION + " The left side of (b) is not printed: J with the constraints put in, by entries.",
-    notes="Λ^{1/2} needs Λ ≥ 0. That Λ is 'automatically determined' is judged under "
+    notes="A real diagonal Λ^{1/2} needs Λ ≥ 0. That Λ is 'automatically determined' is judged under "
     "chen2023/prose-lambda-automatic.",
 )
 

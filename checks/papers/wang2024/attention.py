@@ -156,8 +156,9 @@ claim(
     where=BLOCKS + LETTERS,
     notes="For any kernel the head has κ((x_i, 0), (x, 0)). That this is κ(x_i, x) is proved for every "
     "kernel that depends on the inner product, the Euclidean distance or the 1-norm distance alone, and for "
-    "the cosine, as padding keeps inner product and norms. The chi-squared sum must stop at the d "
-    "covariates: over all d + C - 1 padded entries it is 0/0. (The same vector is called o^(1) in (10).)",
+    "the cosine, as padding keeps inner product and norms. The chi-squared sum is meant over the d "
+    "covariates: over all d + C - 1 padded entries it has terms 0/0. (The same vector is called o^(1) "
+    "in (10).)",
 )
 
 claim(
@@ -176,8 +177,8 @@ claim(
     + r" $1_N$: the vector of $N$ ones. $\kappa((x_i,0),(x,0))$: any kernel at covariates "
     r"padded with $C-1$ zeros.",
     notes="The layer is the recursion (5) exactly, for any iterate; by (1) that is gradient descent with "
-    "half the stated rate. A head 2 with another constant a ≠ 0 needs P_2 with the last C - 1 columns of "
-    "I/(aN); the first d columns meet zeros.",
+    "half the stated rate. A head 2 with another constant a ≠ 0 does it with the last C - 1 columns of "
+    "I/(aN) in P_2; the first d columns meet zeros.",
 )
 
 free_top, free_low = (
@@ -205,5 +206,5 @@ claim(
     where=r"$P$ is $P_1$ or $P_2$ with blocks $A,G,B,H$; $(0,u)$ the output of a head; $d$ covariates and "
     "$C-1$ outcomes a token.",
     notes="The last C - 1 columns are not arbitrary: their top d rows must vanish, or the covariates would "
-    "change.",
+    "in general change.",
 )

@@ -89,7 +89,7 @@ claim(
     notes=(
         "Here no factor is lost, in contrast with (1). The loss is not printed: with the sum in place of the "
         "mean the prefactor "
-        "would be α. The reference f_0 = 0 is another function than the start f_{θ_0}."
+        "would be α. The reference f_0 = 0 belongs to class 0, f_{θ_0} is the start of the other classes."
     ),
 )
 
@@ -429,7 +429,7 @@ claim(
     r"$f_{\theta_k}$ is the step of rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$; $1_N$: the "
     r"vector of $N$ ones. In the corrected (c) $C=2$ and $c=1$.",
     notes=(
-        "The query must be masked as a key. The cross-entropy construction is in general not exact in h, not "
+        "The query is masked as a key. The cross-entropy construction is in general not exact in h, not "
         "even for one layer and C = 2: the order of its error is attained, as the evidence shows. It is "
         "exact for every L for the squared loss of the labels "
         "(wang2024/prose-least-squares). The orders are for a fixed number of layers; with αL fixed "

@@ -147,8 +147,7 @@ claim(
     ),
     rests_on=("wang2024/eq10",),
     where=BLOCKS + r" $\gamma,c$: the kernel's parameters." + ONE_ZERO + OUTPUT_OF_TWO,
-    notes="The constant is never 1, so the printed P_2 = I/N is never met. For c = 0 head 2 returns 0 and "
-    "the bias stays 0. " + HEAD,
+    notes="The constant is never 1. For c = 0 head 2 returns 0 and the bias stays 0. " + HEAD,
 )
 
 POWER = SymbolicPower((offset,), 0)
