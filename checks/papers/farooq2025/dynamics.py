@@ -285,8 +285,7 @@ claim(
     literal=_algorithm,
     corrected=_returns,
     correction_words="With F'(c_j) for 2c_j the loop started at AV returns AV, for every F, step size and "
-    "number of steps. So does the printed algorithm for F = u²: its non-linear head is the linear head. "
-    "Another result needs another start.",
+    "number of steps. So does the printed algorithm for F = u²: its non-linear head is the linear head.",
     assumes=(SMOOTH, STARTED),
     rests_on=(HERE + "eq71", HERE + "eq76", HERE + "eq79"),
     legs=(legs.loop, solver_legs.printed_weights),
