@@ -332,12 +332,19 @@ def check_fields(said: Any) -> None:
     elif is_dataclass(said) and not isinstance(said, (Term, Tensor, Index, type)):
         for f in fields(said):
             value, (wanted, _, optional) = getattr(said, f.name), str(f.type).partition(" | ")
-            made = {"Term": Term, "Tensor": Tensor}.get(wanted)
+            made = _MADE.get(wanted)
             if made and not (isinstance(value, made) or (optional == "None" and value is None)):
                 given = repr(value) if isinstance(value, (int, float, str)) else f"a {type(value).__name__}"
-                way = "a formula, as as_term(...) makes one" if made is Term else "a Tensor"
-                raise Malformed(f"{f.name} of {type(said).__name__} is {given}: it must be {way}")
+                raise Malformed(f"{f.name} of {type(said).__name__} is {given}: it must be {_WAYS[made]}")
             check_fields(value)
+
+
+_MADE: dict[str, type] = {"Term": Term, "Tensor": Tensor, "sp.Expr": sp.Expr}
+_WAYS = {
+    Term: "a formula, as as_term(...) makes one",
+    Tensor: "a Tensor",
+    sp.Expr: "a formula of SymPy, such as sympy.Integer(1)",
+}
 
 
 def check_together(pieces: tuple[Any, ...]) -> None:

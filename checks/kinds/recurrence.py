@@ -173,7 +173,8 @@ def _check_first_values(s: Recurrence) -> None:
     given = [(b.symbol, b.first, b.value) for b in s.base]
     given += [] if s.slope is None else [(s.slope[0], 0, s.slope[1])]
     for (one, first, value), (other, start, another) in combinations(given, 2):
-        if not _vanishes(value.subs(other, start) - another.subs(one, first)):
+        here = {one: first, other: start}
+        if not _vanishes(value.subs(here) - another.subs(here)):
             raise Malformed(f"{value} and {another} do not agree where {one} = {first} and {other} = {start}")
 
 

@@ -157,7 +157,8 @@ class _Reader:
             return f"({quotient})" if self.factor_follows() else quotient
         if name == "sqrt":
             degree, inner = self.bracket(), self.argument()
-            return f"{_grouped(inner)}^(1/{degree})" if degree else f"√{_grouped(inner, _COUNTED_OR_RAISED)}"
+            inner = _grouped(inner, _COUNTED_OR_RAISED)
+            return f"{inner}^(1/{degree})" if degree else f"√{inner}"
         if name == "binom":
             return f"binom({self.argument()}, {self.argument()})"
         if name == "overset":
@@ -211,9 +212,11 @@ def with_letters(words: str) -> str:
     return re.sub(r"\\([A-Za-z]+)", lambda m: _SYMBOLS.get(m[1], m[0]), words)
 
 
-_COUNTED = re.compile(rf"√?\d+[^\W\d{_POWERS}]")
+_COUNTED = re.compile(rf"√?\d+([^\W\d{_POWERS}]|\()|√?[^\W\d](_\w+)?\(.*[+-]")
 _COUNTED_OR_RAISED = re.compile(rf"{_COUNTED.pattern}|.*[{_POWERS}]")
-"""What is read apart below a bar or a root: x/2N as half of x times N, √x² as the square of √x."""
+"""What is read apart below a bar or a root: x/2N as half of x times N, √N(a + b) as √N times a + b, √x² as
+the square of √x.
+"""
 
 
 def _grouped(text: str, apart: re.Pattern[str] | None = None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import py_compile
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -124,11 +126,14 @@ BESIDE = ("", "site-packages", "one", "two", "lib.zip")
 """Where modules are found, in an author's folder."""
 
 
+def _environment(package: Path) -> dict[str, str]:
+    places = ":".join(map(str, (ROOT, *(package / place for place in BESIDE))))
+    return {"PYTHONPATH": places, "PATH": "", "ATTEST_CACHE": str(package / "cache")}
+
+
 def run(package: Path, script: str, *arguments: str, bytecode: bool = False) -> str:
     """What a process prints; it keeps no ``bytecode``, which a change within a second would leave in place."""
-    places = ":".join(map(str, (ROOT, *(package / place for place in BESIDE))))
-    environment = {"PYTHONPATH": places, "PATH": "", "ATTEST_CACHE": str(package / "cache")}
-    environment |= {} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1"}
+    environment = _environment(package) | ({} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1"})
     return forked(script, arguments, package, environment, package.with_suffix(".out"))
 
 
@@ -175,6 +180,16 @@ def test_what_is_unchanged_has_the_key_that_it_had(package: Path) -> None:
     before = keys(package)
     (package / "nobody.py").write_text("K = 3")
     assert keys(package) == before
+
+
+def test_a_key_is_the_same_whatever_the_seed_of_hashes(package: Path) -> None:
+    """Forked processes have the seed of their parent, and would agree on an order that is only its own."""
+    known = keys(package)
+    for seed in "12":
+        environment = {**_environment(package), "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([sys.executable, "-c", KEYS], cwd=package, text=True, check=True,
+                              capture_output=True, env=environment)  # fmt: skip
+        assert json.loads(done.stdout) == known
 
 
 JUDGED = """

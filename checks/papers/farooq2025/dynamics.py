@@ -233,8 +233,11 @@ TWO_TOKENS = Point(
 )
 
 
-SWING = Point(((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.ETA, 1), (en.Z_, ((3,),))))
-"""Where a step of F = u² is so long that it leads as far behind the minimum."""
+def _swing(a: EnergyAssumptions) -> Point:
+    """Where a step of F = u² is so long that it leads as far behind the minimum, if the start is none."""
+    first = {"attention": 1, "zero": 0}.get(a.initial_state, 3)
+    values = ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.ETA, 1), (en.Z_, ((first,),)))
+    return Point(((N, 1), (DV, 1)), values)
 
 
 def _settles(a: EnergyAssumptions, text: str) -> Any:
@@ -244,7 +247,7 @@ def _settles(a: EnergyAssumptions, text: str) -> Any:
         return Identity(en.descent(theory.regularised(a, text), eta), AV, given=(AT_AV,))
     if values is not None and not still and any(end.is_Rational for end in values.args[:2]):
         return _rest(theory.weight(a, text, en.c(j)), values)
-    swing = SWING if text == "u^2" else None
+    swing = _swing(a) if text == "u^2" else None
     return Limit(en.Z_, en.descent(theory.regularised(a, text), eta), None, orbit=swing)
 
 

@@ -52,6 +52,7 @@ def test_the_right_ones_are_judged(statement: Any) -> None:
         (Identity(X, x), "lhs of Identity is a Tensor: it must be a formula"),  # type: ignore[arg-type]
         (consequence(Equation(x, a, a)), "residual of Equation is a Symbol: it must be a Tensor"),  # type: ignore[arg-type]
         (consequence(Equation(x[i], a[i], RHO)), r"rho has shape \('n',\), its hypothesis \(\)"),
+        (replace(steps((1, 1)), closed=1), "closed of Recurrence is 1: it must be a formula of SymPy"),
         (steps((1,), (2,)), r"each case has a value for each symbol \(T, u\)"),
         (Grows("g", (1 - sp.sqrt(2)) * T, T, ((T, (1, 2)),)), "an exact rational function"),
         (Example((Fact("positive", z, ">"),), Point((), ())), "the point gives no value to z"),

@@ -45,6 +45,8 @@ from derivations.calculus.unicode import unicode_math, with_letters
     (r"-\frac{1}{2}\,x^{\frac{p}{2}} \le \frac{a}{b} \cdot c", "-(1/2) x^(p/2) ≤ a/b · c"),
     (r"\frac{x}{2N} + \frac{2N}{x^{2}} + \frac{1}{2}", "x/(2N) + 2N/x² + 1/2"),  # not half of x times N
     (r"\sqrt{x^{2}} + \sqrt{v_{i}^{2}} + \sqrt{2N} + \sqrt{x}", "√(x²) + √(v_i²) + √(2N) + √x"),  # |x|, not x
+    (r"\frac{x}{\sqrt{D(\sigma_d+\epsilon)}} + \frac{x}{2(a+b)}", "x/(√(D(σ_d+ε))) + x/(2(a+b))"),
+    (r"\sqrt[3]{x^{2}} + \sqrt[3]{2N} + \sqrt{f(x)}", "(x²)^(1/3) + (2N)^(1/3) + √f(x)"),
 ])  # fmt: skip
 def test_formulas_become_readable_lines(latex: str, text: str) -> None:
     assert unicode_math(latex) == text

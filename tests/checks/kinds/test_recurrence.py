@@ -87,6 +87,8 @@ def test_first_values_that_contradict_each_other_are_refused() -> None:
     assert judge(table).proved
     with pytest.raises(Malformed, match="m and 2 do not agree where n = 1 and m = 1"):
         judge(replace(table, base=(first[0], replace(first[1], value=sp.Integer(2)))))
+    itself = replace(first[1], value=n * m)  # m is 1 there
+    assert judge(replace(table, base=(first[0], itself))).holds is not False
     with pytest.raises(Malformed, match="one first value"):
         judge(replace(table, base=(*first, replace(first[0], first=2, value=2 * m))))
 

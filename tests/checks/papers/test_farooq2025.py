@@ -442,6 +442,21 @@ def test_the_algorithm_settles_for_every_step_size_only_where_it_rests_at_its_st
     assert examine(claim, EnergyAssumptions(**chosen), Options(), quick=True).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("start", "regulariser", "cycle"),
+    [
+        ("zero", "section7", "(0) -> (2) -> (0), a cycle"),
+        ("attention", "none", "(1) -> (-1) -> (1), a cycle"),
+        ("zero", "none", None),  # it stays there, whatever the step is
+    ],
+)
+def test_the_loop_swings_from_where_it_starts(start: str, regulariser: str, cycle: str | None) -> None:
+    assumed = EnergyAssumptions(F="u^2", regulariser=regulariser, initial_state=start)
+    record = examine(replace(CLAIMS["prose-algorithm"], legs=()), assumed, Options(), quick=True)
+    assert record.literal_holds is (False if cycle else None)
+    assert (record.counterexample or "").endswith(cycle or "")
+
+
 def test_alignments_are_not_taken_at_an_index_that_they_sum_over() -> None:
     for wrong in (lambda: en.c(en.r_), lambda: en.c(en.m), lambda: en.u(en.m)):
         with pytest.raises(ValueError, match="sums over"):
