@@ -211,6 +211,9 @@ def test_gradient_is_not_a_wrong_one() -> None:
     [
         ("u^2", ">0"), ("u^4", ">=0"), ("u^3", "both"), ("u^4-u^2", "both"), ("exp(u)", ">0"), ("log(cosh(u))", ">0"),
         ("tanh(u)", "both"), ("-u^2", "<0"), ("-u^4", "<=0"), ("u", "=0"), ("cosh(u)", ">0"), ("sqrt(u^2+1)", ">0"),
+        # zeros that are nearer to each other than 1e-16, and than thirty digits tell apart
+        ("(u-1)^4/12-3e-17*(u-1)^3/6+1e-17*1e-17*(u-1)^2", "both"),
+        ("(u-1)^6/30-1e-29*(u-1)^5/10+1e-29*1e-29*(u-1)^4/12", ">=0"),
     ],
 )  # fmt: skip
 def test_shape_of_functions(text: str, second: str) -> None:
