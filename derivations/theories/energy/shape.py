@@ -249,6 +249,19 @@ def _limit(expression: sp.Expr) -> sp.Expr | None:
     return found if found.is_extended_real else None
 
 
+def _where(polynomial: sp.Expr, sign: int) -> sp.Set:
+    """Where a polynomial has a sign, from its real roots: SymPy's own answer is wrong for some cubics, whose
+    roots it writes with complex numbers.
+    """
+    roots = sorted(_roots(polynomial, U, sp.S.Reals))
+    found = [
+        sp.Interval.open(sp.S.NegativeInfinity if left is None else left, sp.oo if right is None else right)
+        for left, right in pairwise([None, *roots, None])
+        if sp.sign(polynomial.subs(U, _between(left, right, None))) == sign
+    ]
+    return sp.Union(*found)
+
+
 def local_kinds(text: str) -> dict[str, sp.Set] | None:
     """Where c is a strict local minimum, a strict local maximum or neither of u ↦ F(u) - F'(c) u; None if not
     decided.
@@ -261,8 +274,8 @@ def local_kinds(text: str) -> dict[str, sp.Set] | None:
     function = sympy_function(text)
     second = sp.diff(function, U, 2)
     kinds: dict[str, sp.Set] = {
-        "minimum": sp.solveset(second > 0, U, sp.S.Reals),
-        "maximum": sp.solveset(second < 0, U, sp.S.Reals),
+        "minimum": _where(second, 1),
+        "maximum": _where(second, -1),
         "neither": sp.S.EmptySet,
     }
     for root in _roots(second, U, sp.S.Reals):

@@ -291,7 +291,8 @@ def test_where_an_energy_of_one_alignment_is_bounded_below(text: str, slopes: sp
 @pytest.mark.parametrize(
     ("text", "low", "high", "neither"),
     [("u^3", "(0, ∞)", "(-∞, 0)", "{0}"), ("u^4", "(-∞, ∞)", "EmptySet", "EmptySet"),
-     ("u^4-6*u^2", "(-∞, -1) ∪ (1, ∞)", "(-1, 1)", "{-1, 1}"), ("u^5-u^4", None, None, None)],
+     ("u^4-6*u^2", "(-∞, -1) ∪ (1, ∞)", "(-1, 1)", "{-1, 1}"), ("u^5-u^4", None, None, None),
+     ("u^6/30-u^4/3-u^3/6", None, None, None), ("u^5/20-u^3*2/3-u^2/2", None, None, None)],
 )  # fmt: skip
 def test_local_extrema_of_one_alignment(text: str, low: str, high: str, neither: str) -> None:
     kinds = local_kinds(text)
@@ -306,6 +307,13 @@ def test_local_extrema_of_one_alignment(text: str, low: str, high: str, neither:
         ]
         kind = "minimum" if min(beside) > 0 else "maximum" if max(beside) < 0 else "neither"
         assert kinds[kind].contains(c) == sp.true, (c, beside)
+
+
+def test_an_interval_that_ends_at_a_root_is_written_with_its_name() -> None:
+    kinds = local_kinds("u^5/20-u^3*2/3-u^2/2")
+    assert kinds is not None
+    roots = [f"CRootOf(x**3 - 4*x - 1, {n})" for n in range(3)]
+    assert interval(kinds["minimum"]) == f"({roots[0]}, {roots[1]}) ∪ ({roots[2]}, ∞)"
 
 
 def test_directions_and_signs_of_the_hessian_are_proved_and_wrong_ones_are_not() -> None:
