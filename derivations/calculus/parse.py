@@ -67,8 +67,8 @@ def _read(text: str, names: Mapping[str, ix.Expr], functions: tuple[str, ...]) -
                 pass
             case ast.Constant(value=int() as value):
                 return ix.Num(Fraction(value))
-            case ast.Constant(value=float() as value) if 1e-30 < abs(value) < 1e30:
-                return ix.Num(Fraction(ast.get_source_segment(text, node) or "0"))
+            case ast.Constant(value=float() as value) if 1e-30 < value < 1e30:
+                return ix.Num(_exactly(text, node))
             case ast.Name(id=name) if name in names:
                 return names[name]
             case ast.UnaryOp(op=ast.USub(), operand=inner):
@@ -84,7 +84,7 @@ def _read(text: str, names: Mapping[str, ix.Expr], functions: tuple[str, ...]) -
             case ast.BinOp(left=left, op=ast.Div(), right=right):
                 return build(left) / build(right)
             case ast.BinOp(left=left, op=ast.Pow(), right=right):
-                return ix.Pow(build(left), _rational(right))
+                return ix.Pow(build(left), _rational(text, right))
             case ast.Call(func=ast.Name(id=name), args=[arg], keywords=[]) if name in functions:
                 return ix.Pow(build(arg), Fraction(1, 2)) if name == "sqrt" else ix.Call(name, build(arg))
         shown = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
@@ -108,17 +108,22 @@ def _tree(text: str) -> tuple[str, ast.Expression]:
     return text, tree
 
 
-def _rational(node: ast.AST) -> Fraction:
+def _exactly(text: str, node: ast.AST) -> Fraction:
+    """A decimal number with all of its digits, of which Python's float keeps seventeen."""
+    return Fraction(ast.get_source_segment(text, node) or "0")
+
+
+def _rational(text: str, node: ast.AST) -> Fraction:
     """A rational exponent. Raises BadExpression for anything else, and for exponents beyond 12."""
     match node:
         case ast.Constant(value=int() as value) if not isinstance(value, bool):
             result = Fraction(value)
-        case ast.Constant(value=float() as value) if abs(value) < 1e30:
-            result = Fraction(str(value))
+        case ast.Constant(value=float() as value) if 1e-30 < value < 1e30:
+            result = _exactly(text, node)
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -_rational(inner)
-        case ast.BinOp(left=left, op=ast.Div(), right=right) if below := _rational(right):
-            result = _rational(left) / below
+            return -_rational(text, inner)
+        case ast.BinOp(left=left, op=ast.Div(), right=right) if below := _rational(text, right):
+            result = _rational(text, left) / below
         case _:
             raise BadExpression("an exponent must be a rational number")
     if abs(result) > 12:

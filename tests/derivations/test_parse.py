@@ -53,6 +53,14 @@ def test_a_formula_is_shown_as_it_was_read(text: str, shown: str) -> None:
     assert nf.equal(parse(shown, NAMES), parse(text, NAMES))
 
 
+@pytest.mark.parametrize("text, exponent", [
+    ("u^2.00000000000000000001", 2 + Fraction(1, 10**20)), ("u^-0.1000000000000000055", -Fraction("0.1000000000000000055")),
+    ("u^(0.33333333333333333333/0.1)", Fraction("3.3333333333333333333")),
+])  # fmt: skip
+def test_an_exponent_has_all_the_digits_that_are_shown(text: str, exponent: Fraction) -> None:
+    assert parse(text, NAMES) == ix.Pow(U.scalar, exponent)
+
+
 def test_a_setting_is_kept_as_it_was_read_never_as_typed() -> None:
     chosen = theory("svr").assumptions({"feature_map": "(( dot+0.5 )**2)", "beta": "1/2"})
     assert (chosen.feature_map, chosen.beta) == ("(dot+0.5)^2", "1/2")

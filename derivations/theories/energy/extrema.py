@@ -22,12 +22,15 @@ INDEPENDENT = "where the alignments are independent (G nonsingular)"
 WEIGHTS = {"none": "0", "section7": "2c_j", "section5": "p c_j^(p-1)", "matching": "F'(c_j)"}
 
 
+_ENDS = {sp.S.NegativeInfinity: "-∞", sp.S.Infinity: "∞"}
+
+
 def interval(found: sp.Set) -> str:
     """A set of reals as it is written: (-∞, 1], {0}, or a union of such."""
     if isinstance(found, sp.Union):
-        return " ∪ ".join(interval(part) for part in sorted(found.args, key=lambda part: float(part.inf)))
+        return " ∪ ".join(interval(part) for part in sorted(found.args, key=lambda part: part.inf))
     if isinstance(found, sp.Interval):
-        low, high = (str(end).replace("oo", "∞") for end in (found.start, found.end))
+        low, high = (_ENDS.get(end) or str(end) for end in (found.start, found.end))
         return f"{'(' if found.left_open else '['}{low}, {high}{')' if found.right_open else ']'}"
     return sp.sstr(found)
 

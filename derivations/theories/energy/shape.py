@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import count, pairwise
 
 import sympy as sp
 
@@ -122,17 +122,19 @@ def _roots(expression: sp.Expr, variable: sp.Symbol, interval: sp.Set) -> list[s
 
 def _between(left: sp.Expr | None, right: sp.Expr | None, low: int | None) -> sp.Rational:
     """A rational number strictly between two neighbouring roots, or beyond the last."""
-    if left is None and right is None:
-        return sp.Integer(1)
     if right is None:
-        return sp.ceiling(left) + 1
-    if left is None:
-        return (
-            sp.Rational(low) + sp.nsimplify(sp.Rational(str(sp.N(right - low, 30)))) / 2
-            if low is not None
-            else sp.floor(right) - 1
-        )
-    return sp.nsimplify(sp.Rational(str(sp.N((left + right) / 2, 30))))
+        return sp.Integer(1) if left is None else sp.ceiling(left) + 1
+    if left is None and low is None:
+        return sp.floor(right) - 1
+    return _inside(sp.Rational(low) if left is None else left, right)
+
+
+def _inside(left: sp.Expr, right: sp.Expr) -> sp.Rational:
+    """A rational number strictly between two numbers, which may be as near to each other as they like."""
+    for digits in count(30, 30):
+        middle = sp.Rational(str(sp.N((left + right) / 2, digits)))
+        if left < middle < right:
+            return middle
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,19 @@ def _limit(expression: sp.Expr) -> sp.Expr | None:
     return found if found.is_extended_real else None
 
 
+def _where(polynomial: sp.Expr, sign: int) -> sp.Set:
+    """Where a polynomial has a sign, from its real roots: SymPy's own answer is wrong for some cubics, whose
+    roots it writes with complex numbers.
+    """
+    roots = sorted(_roots(polynomial, U, sp.S.Reals))
+    found = [
+        sp.Interval.open(sp.S.NegativeInfinity if left is None else left, sp.oo if right is None else right)
+        for left, right in pairwise([None, *roots, None])
+        if sp.sign(polynomial.subs(U, _between(left, right, None))) == sign
+    ]
+    return sp.Union(*found)
+
+
 def local_kinds(text: str) -> dict[str, sp.Set] | None:
     """Where c is a strict local minimum, a strict local maximum or neither of u ↦ F(u) - F'(c) u; None if not
     decided.
@@ -259,8 +274,8 @@ def local_kinds(text: str) -> dict[str, sp.Set] | None:
     function = sympy_function(text)
     second = sp.diff(function, U, 2)
     kinds: dict[str, sp.Set] = {
-        "minimum": sp.solveset(second > 0, U, sp.S.Reals),
-        "maximum": sp.solveset(second < 0, U, sp.S.Reals),
+        "minimum": _where(second, 1),
+        "maximum": _where(second, -1),
         "neither": sp.S.EmptySet,
     }
     for root in _roots(second, U, sp.S.Reals):

@@ -211,6 +211,9 @@ def test_gradient_is_not_a_wrong_one() -> None:
     [
         ("u^2", ">0"), ("u^4", ">=0"), ("u^3", "both"), ("u^4-u^2", "both"), ("exp(u)", ">0"), ("log(cosh(u))", ">0"),
         ("tanh(u)", "both"), ("-u^2", "<0"), ("-u^4", "<=0"), ("u", "=0"), ("cosh(u)", ">0"), ("sqrt(u^2+1)", ">0"),
+        # zeros that are nearer to each other than 1e-16, and than thirty digits tell apart
+        ("(u-1)^4/12-3e-17*(u-1)^3/6+1e-17*1e-17*(u-1)^2", "both"),
+        ("(u-1)^6/30-1e-29*(u-1)^5/10+1e-29*1e-29*(u-1)^4/12", ">=0"),
     ],
 )  # fmt: skip
 def test_shape_of_functions(text: str, second: str) -> None:
@@ -288,7 +291,8 @@ def test_where_an_energy_of_one_alignment_is_bounded_below(text: str, slopes: sp
 @pytest.mark.parametrize(
     ("text", "low", "high", "neither"),
     [("u^3", "(0, ∞)", "(-∞, 0)", "{0}"), ("u^4", "(-∞, ∞)", "EmptySet", "EmptySet"),
-     ("u^4-6*u^2", "(-∞, -1) ∪ (1, ∞)", "(-1, 1)", "{-1, 1}"), ("u^5-u^4", None, None, None)],
+     ("u^4-6*u^2", "(-∞, -1) ∪ (1, ∞)", "(-1, 1)", "{-1, 1}"), ("u^5-u^4", None, None, None),
+     ("u^6/30-u^4/3-u^3/6", None, None, None), ("u^5/20-u^3*2/3-u^2/2", None, None, None)],
 )  # fmt: skip
 def test_local_extrema_of_one_alignment(text: str, low: str, high: str, neither: str) -> None:
     kinds = local_kinds(text)
@@ -303,6 +307,13 @@ def test_local_extrema_of_one_alignment(text: str, low: str, high: str, neither:
         ]
         kind = "minimum" if min(beside) > 0 else "maximum" if max(beside) < 0 else "neither"
         assert kinds[kind].contains(c) == sp.true, (c, beside)
+
+
+def test_an_interval_that_ends_at_a_root_is_written_with_its_name() -> None:
+    kinds = local_kinds("u^5/20-u^3*2/3-u^2/2")
+    assert kinds is not None
+    roots = [f"CRootOf(x**3 - 4*x - 1, {n})" for n in range(3)]
+    assert interval(kinds["minimum"]) == f"({roots[0]}, {roots[1]}) ∪ ({roots[2]}, ∞)"
 
 
 def test_directions_and_signs_of_the_hessian_are_proved_and_wrong_ones_are_not() -> None:
