@@ -2,8 +2,8 @@
 
     python -m book.browser_check DIR
 
-Chromium is found on the PATH (Debian: the package `chromium-headless-shell`, or `chromium`, which draws a window
-that nobody sees) and driven by playwright.
+Chromium is found on the PATH (Debian: the package `chromium-headless-shell`, or `chromium`, which draws a
+window that nobody sees) and driven by playwright.
 """
 
 from __future__ import annotations
