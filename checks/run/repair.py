@@ -324,8 +324,8 @@ def _vanish(terms: tuple[Term, ...], given: tuple[Given, ...]) -> bool:
 
 
 def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
-    """Whether a repair supposes an equation that is printed, moved about or times a number, or in pieces that
-    symbols of their own hold apart.
+    """Whether a repair supposes an equation that is printed, moved about, times a number or as a power, or in
+    pieces that symbols of their own hold apart.
     """
     fixed = repair.conclusion.term.entry() if isinstance(repair, Implication) else None
     said = [h for h in repair.hypotheses if not isinstance(h, Fact) or h.relation == "="]
@@ -339,11 +339,18 @@ def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
         joined = _joined(ones, own) if len(ones) == len(repair.hypotheses) else []
         left = [e for e in joined if not equal(e, ix.Num(Fraction(0)))]
         pieces = len(joined) < len(ones)
-        if any(_says(e, two, fixed) for e in ones) or (
+        if any(_says(e, form, fixed) for e in ones for form in _powers(two)) or (
             left and all(_says(e, two, fixed, pieces) for e in left)
         ):
             return True
     return False
+
+
+def _powers(difference: ix.Expr) -> Iterator[ix.Expr]:
+    """What vanishes where a difference does and only there: it, powers of it, and the sum of its squares."""
+    yield difference
+    yield from (difference**n for n in (2, 3, 4))
+    yield ix.total(difference**2, *sorted(ix.free_indices(difference), key=repr))
 
 
 def _says(one: ix.Expr, two: ix.Expr, fixed: ix.Expr | None, entries: bool = False) -> bool:

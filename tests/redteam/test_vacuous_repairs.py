@@ -109,6 +109,21 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
         Identity(x + y, 2 * x * ((x + y) / (2 * x)), nonzero=(X,)),
     ),
     "the square of a side as a product": (Identity(x**2 + y, x + y**2), Identity(x**2 + y, y + x * x)),
+    "the square of what is printed": (
+        Identity(x, y),
+        Implication((Fact("h", (x - y) ** 2, "="),), Fact("c", (x - y) ** 4, "="), (("h", (x - y) ** 2),)),
+    ),
+    "the sum of the squares of what is printed": (
+        Identity(u[i], w[i]),
+        Follows(
+            (Equation(squared_norm(u - w), NONE, R),),
+            u[i],
+            w[i],
+            as_term(R),
+            tuple(Point((("n", 1),), ((U, (n,)), (W, (n,)))) for n in (1, 2, 3)),
+            over=(i,),
+        ),
+    ),
     "what is printed in two pieces": (
         Identity(x**2 + y, x + y**2),
         Implication(
