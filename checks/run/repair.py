@@ -106,9 +106,16 @@ def _equates_others(printed: tuple[Any, ...], said: list[Any]) -> bool:
 
 
 def _near(printed: Any, repair: Any) -> bool:
-    """Whether an equation reads like another, on each side."""
+    """Whether an equation reads like another, on each side, and not by what cancels in it."""
+    if any(_cancelled(side, repair.given) for side in _averaged(repair)):
+        return False
     alike = min(likeness(printed, repair), kept_of(printed, repair)) > 0.5 and named(printed) & named(repair)
     return bool(alike) and not weaker(printed, repair)
+
+
+def _averaged(part: Any) -> tuple[Term, ...]:
+    """What a mean is of, and the mean."""
+    return (part.integrand, part.value) if isinstance(part, NormalMean) else ()
 
 
 def _sides(part: Any) -> Iterator[sp.Expr]:

@@ -109,6 +109,14 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
         Identity(x + y, 2 * x * ((x + y) / (2 * x)), nonzero=(X,)),
     ),
     "the square of a side as a product": (Identity(x**2 + y, x + y**2), Identity(x**2 + y, y + x * x)),
+    "another mean, with what is printed times 0 beside it": (
+        NormalMean(exp(x * y), X, exp(y**2)),
+        NormalMean(exp(x * y) * 0 + x, X, NONE),
+    ),
+    "another mean, with what is printed times a difference that is 0": (
+        NormalMean(exp(x * y), X, exp(y**2)),
+        NormalMean(exp(x * y) * (y - y) + x, X, NONE),
+    ),
     "the square of what is printed": (
         Identity(x, y),
         Implication((Fact("h", (x - y) ** 2, "="),), Fact("c", (x - y) ** 4, "="), (("h", (x - y) ** 2),)),
