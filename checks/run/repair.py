@@ -211,7 +211,7 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             for p in printed
         )
     if isinstance(repair, Implication | Follows) and (
-        _supposed(repair, printed) or holds_whatever(repair, printed)
+        _supposed(repair, printed) or _at_one_point(repair) or holds_whatever(repair, printed)
     ):
         return True
     if isinstance(repair, Implication):
@@ -335,8 +335,7 @@ def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
     pieces that symbols of their own hold apart.
     """
     fixed = repair.conclusion.term.entry() if isinstance(repair, Implication) else None
-    said = [h for h in repair.hypotheses if not isinstance(h, Fact) or h.relation == "="]
-    terms = [h.term if isinstance(h, Fact) else h.lhs - h.rhs for h in said]
+    terms = _vanishing(repair)
     for p in (p for p in printed if isinstance(p, Identity)):
         two = general_entry(p.lhs - p.rhs, p.given)
         if two is None:
@@ -351,6 +350,32 @@ def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
         ):
             return True
     return False
+
+
+def _at_one_point(repair: Implication | Follows) -> bool:
+    """Whether a repair supposes of each symbol of what it concludes that it is a number."""
+    fixed = {
+        t
+        for e in _vanishing(repair)
+        if (entry := general_entry(e, ())) is not None
+        for t in _as_numbers(entry)
+    }
+    about = tensors_of(repair.conclusion if isinstance(repair, Implication) else (repair.lhs, repair.rhs))
+    return bool(about) and about <= fixed
+
+
+def _vanishing(repair: Implication | Follows) -> list[Term]:
+    """What vanishes by the equations that a repair supposes."""
+    said = [h for h in repair.hypotheses if not isinstance(h, Fact) or h.relation == "="]
+    return [h.term if isinstance(h, Fact) else h.lhs - h.rhs for h in said]
+
+
+def _as_numbers(vanishing: ix.Expr) -> Iterator[Tensor]:
+    """The symbol that is said to be a number where an expression vanishes."""
+    for tensor in ix.tensors(vanishing):
+        found = _alone(nf.normal(vanishing), tensor)
+        if found is not None and not ix.tensors(found[1]):
+            yield tensor
 
 
 def _powers(difference: ix.Expr) -> Iterator[ix.Expr]:
