@@ -106,9 +106,16 @@ def _equates_others(printed: tuple[Any, ...], said: list[Any]) -> bool:
 
 
 def _near(printed: Any, repair: Any) -> bool:
-    """Whether an equation reads like another, on each side."""
+    """Whether an equation reads like another, on each side, and not by what cancels in it."""
+    if any(_cancelled(side, repair.given) for side in _averaged(repair)):
+        return False
     alike = min(likeness(printed, repair), kept_of(printed, repair)) > 0.5 and named(printed) & named(repair)
     return bool(alike) and not weaker(printed, repair)
+
+
+def _averaged(part: Any) -> tuple[Term, ...]:
+    """What a mean is of, and the mean."""
+    return (part.integrand, part.value) if isinstance(part, NormalMean) else ()
 
 
 def _sides(part: Any) -> Iterator[sp.Expr]:
@@ -204,7 +211,7 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             for p in printed
         )
     if isinstance(repair, Implication | Follows) and (
-        _supposed(repair, printed) or holds_whatever(repair, printed)
+        _supposed(repair, printed) or _at_one_point(repair) or holds_whatever(repair, printed)
     ):
         return True
     if isinstance(repair, Implication):
@@ -324,12 +331,11 @@ def _vanish(terms: tuple[Term, ...], given: tuple[Given, ...]) -> bool:
 
 
 def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
-    """Whether a repair supposes an equation that is printed, moved about or times a number, or in pieces that
-    symbols of their own hold apart.
+    """Whether a repair supposes an equation that is printed, moved about, times a number or as a power, or in
+    pieces that symbols of their own hold apart.
     """
     fixed = repair.conclusion.term.entry() if isinstance(repair, Implication) else None
-    said = [h for h in repair.hypotheses if not isinstance(h, Fact) or h.relation == "="]
-    terms = [h.term if isinstance(h, Fact) else h.lhs - h.rhs for h in said]
+    terms = _vanishing(repair)
     for p in (p for p in printed if isinstance(p, Identity)):
         two = general_entry(p.lhs - p.rhs, p.given)
         if two is None:
@@ -339,11 +345,44 @@ def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
         joined = _joined(ones, own) if len(ones) == len(repair.hypotheses) else []
         left = [e for e in joined if not equal(e, ix.Num(Fraction(0)))]
         pieces = len(joined) < len(ones)
-        if any(_says(e, two, fixed) for e in ones) or (
+        if any(_says(e, form, fixed) for e in ones for form in _powers(two)) or (
             left and all(_says(e, two, fixed, pieces) for e in left)
         ):
             return True
     return False
+
+
+def _at_one_point(repair: Implication | Follows) -> bool:
+    """Whether a repair supposes of each symbol of what it concludes that it is a number."""
+    fixed = {
+        t
+        for e in _vanishing(repair)
+        if (entry := general_entry(e, ())) is not None
+        for t in _as_numbers(entry)
+    }
+    about = tensors_of(repair.conclusion if isinstance(repair, Implication) else (repair.lhs, repair.rhs))
+    return bool(about) and about <= fixed
+
+
+def _vanishing(repair: Implication | Follows) -> list[Term]:
+    """What vanishes by the equations that a repair supposes."""
+    said = [h for h in repair.hypotheses if not isinstance(h, Fact) or h.relation == "="]
+    return [h.term if isinstance(h, Fact) else h.lhs - h.rhs for h in said]
+
+
+def _as_numbers(vanishing: ix.Expr) -> Iterator[Tensor]:
+    """The symbol that is said to be a number where an expression vanishes."""
+    for tensor in ix.tensors(vanishing):
+        found = _alone(nf.normal(vanishing), tensor)
+        if found is not None and not ix.tensors(found[1]):
+            yield tensor
+
+
+def _powers(difference: ix.Expr) -> Iterator[ix.Expr]:
+    """What vanishes where a difference does and only there: it, powers of it, and the sum of its squares."""
+    yield difference
+    yield from (difference**n for n in (2, 3, 4))
+    yield ix.total(difference**2, *sorted(ix.free_indices(difference), key=repr))
 
 
 def _says(one: ix.Expr, two: ix.Expr, fixed: ix.Expr | None, entries: bool = False) -> bool:

@@ -109,6 +109,43 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
         Identity(x + y, 2 * x * ((x + y) / (2 * x)), nonzero=(X,)),
     ),
     "the square of a side as a product": (Identity(x**2 + y, x + y**2), Identity(x**2 + y, y + x * x)),
+    "what is printed at one point": (
+        Identity(x * y, x + y),
+        Implication(
+            (Fact("h", x, "="), Fact("g", y, "=")),
+            Fact("c", x * y - x - y, "="),
+            (("h", y - 1), ("g", as_term(-1))),
+        ),
+    ),
+    "what is printed at one point, which one half of the hypotheses would do for": (
+        SQUARED,
+        Implication(
+            (Fact("h", x - 1, "="), Fact("g", y, "=")), Fact("c", SQUARE - SUM, "="), (("g", 2 * x),)
+        ),
+    ),
+    "another mean, with what is printed times 0 beside it": (
+        NormalMean(exp(x * y), X, exp(y**2)),
+        NormalMean(exp(x * y) * 0 + x, X, NONE),
+    ),
+    "another mean, with what is printed times a difference that is 0": (
+        NormalMean(exp(x * y), X, exp(y**2)),
+        NormalMean(exp(x * y) * (y - y) + x, X, NONE),
+    ),
+    "the square of what is printed": (
+        Identity(x, y),
+        Implication((Fact("h", (x - y) ** 2, "="),), Fact("c", (x - y) ** 4, "="), (("h", (x - y) ** 2),)),
+    ),
+    "the sum of the squares of what is printed": (
+        Identity(u[i], w[i]),
+        Follows(
+            (Equation(squared_norm(u - w), NONE, R),),
+            u[i],
+            w[i],
+            as_term(R),
+            tuple(Point((("n", 1),), ((U, (n,)), (W, (n,)))) for n in (1, 2, 3)),
+            over=(i,),
+        ),
+    ),
     "what is printed in two pieces": (
         Identity(x**2 + y, x + y**2),
         Implication(
@@ -384,6 +421,10 @@ IDLE |= {
     ),
 }
 OFFERED: dict[str, tuple[Statement, Statement]] = {
+    "what is printed where one number is 0": (
+        SQUARED,
+        Implication((Fact("h", x, "="),), Fact("c", SQUARE - SUM, "="), (("h", 2 * y),)),
+    ),
     "a product grouped otherwise, with the right letter": (
         Identity((u @ v.T) @ w, u * (u.T @ w)),
         Identity((u @ v.T) @ w, u * (v.T @ w)),
