@@ -13,7 +13,7 @@ from book.markup import lines
 from checks.run.bounded import derivation
 from checks.run.theories import theory
 from derivations.calculus.program import Step
-from derivations.theories.theory import BadAssumption
+from derivations.theories.theory import BadAssumption, NoForm
 
 Key = tuple[str, str, int]
 
@@ -43,13 +43,13 @@ def of_paper(name: str) -> dict[Key, Step]:
 
 def derive(name: str, settings: str) -> str:
     """The steps under settings (a JSON object of knobs), each with the paper's where that differs, and what
-    is gone; or, under "error", the line that says what is wrong with the settings.
+    is gone; or, under "error", what is wrong with the settings or has no form under them, in a line.
     """
     try:
         with derivation():
             assumptions = theory(name).assumptions(json.loads(settings))
             new = keyed(theory(name).derive(assumptions))
-    except BadAssumption as error:
+    except (BadAssumption, NoForm) as error:
         return json.dumps({"error": str(error)})
     old = of_paper(name)
     steps = [_compared(old.get(key), step) for key, step in new.items()]

@@ -22,6 +22,7 @@ from checks.claim import Options
 from checks.run.registry import load
 from checks.run.theories import theories, theory
 from checks.run.verify import changes
+from derivations.theories.theory import NoForm
 
 CLAIM = "nguyen2023/eq8"
 THEORIES = theories()
@@ -92,6 +93,14 @@ def test_bad_input_gets_the_line_of_the_terminal(name, settings):
     with pytest.raises(answers.BadAssumption) as caught:
         theory(name).assumptions(settings)
     assert json.loads(answers.derive(name, json.dumps(settings))) == {"error": str(caught.value)}
+
+
+def test_settings_under_which_nothing_has_a_form_get_the_line_of_the_terminal():
+    """Each is right by itself; the page showed the name of an exception before the line."""
+    settings = {"loss": "relu", "box": "relaxed"}
+    with pytest.raises(NoForm) as caught:
+        theory("svr").derive(theory("svr").assumptions(settings))
+    assert json.loads(answers.derive("svr", json.dumps(settings))) == {"error": str(caught.value)}
 
 
 def test_each_step_stands_beside_the_papers():
