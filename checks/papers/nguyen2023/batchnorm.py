@@ -93,7 +93,7 @@ claim(
     under=(("bias", "off"),),
     literal=lambda a: eq21(),
     corrected=eq21_corrected,
-    correction_words="h must sum the kernel over the normalised keys, as the normaliser of (22) does.",
+    correction_words="h is the sum of the kernel over the normalised keys, as the normaliser of (22) does.",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq19"),
     derivation=lambda a: sv.derive(BN.under(replace(a, bias="on"))),

@@ -51,7 +51,7 @@ claim(
     words="Printed is that recentering alone suffices, an observation, and that β adjusts the effect on the "
     "scores. How it does is worked out here: for softmax attention the centering of the keys cancels, and "
     "centering the queries by βμ amounts to one additive bias -β μ·k_j/√D for each key, whatever the query. "
-    "For linear attention neither cancels.",
+    "For linear attention neither cancels in general.",
     theory="svr",
     literal=effect_of_centering,
     assumes=(ANY_BETA,),

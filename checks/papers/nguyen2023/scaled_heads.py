@@ -157,7 +157,7 @@ claim(
         values_up_to(NS),
     ),
     correction_words=(
-        "h of a head must sum the kernel over its normalised keys; the index of the values runs to N_s."
+        "h of a head is the sum of the kernel over its normalised keys; the index of the values runs to N_s."
     ),
     assumes=(*SH_ASSUMES, STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq46", "nguyen2023/eq50"),

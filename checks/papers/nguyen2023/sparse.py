@@ -31,8 +31,8 @@ claim(
     under=(("bias", "off"),),
     literal=literal,
     corrected=corrected,
-    correction_words="h must sum the kernel over the subset, not over all keys; then the expansion of the "
-    "fit to the subset is softmax attention to the kept keys, with values that belong to that fit.",
+    correction_words="h sums the kernel over the subset, not over all keys; then the expansion of the fit to "
+    "the subset is softmax attention to the kept keys, with values that belong to that fit.",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, SUBSET_OF_KEYS),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(SUBSET.under(replace(a, bias="on"))),
