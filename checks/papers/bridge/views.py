@@ -140,8 +140,8 @@ STEP = Identity(
 )
 SIZES = (
     r"State $Z$, weights $A$ and values $V$ of farooq2025 with $n=N$, $d_k=D$, $d_v=D_v$; "
-    r"$\mathbf{Q},\mathbf{K},\mathbf{V}=V$ have the rows "
-    r"$\boldsymbol{q}_i,\boldsymbol{k}_j,\boldsymbol{v}_j$: queries, keys and values; "
+    r"$\mathbf{Q},\mathbf{K},\mathbf{V}$ have the rows $\boldsymbol{q}_i,\boldsymbol{k}_j,\boldsymbol{v}_j$: "
+    r"queries, keys and values, the values being those of farooq2025; "
     r"$f(\boldsymbol{q}_i)$: the expansion of Theorem 1 of nguyen2023, with the weights that stationarity "
     r"of the regression gives, at $\boldsymbol{x}=\boldsymbol{q}_i$."
 )

@@ -33,7 +33,10 @@ ENTROPY = Assumption(
 )
 REFERENCE = Assumption("reference class", "f_0 = 0; only C - 1 functions are free", "softmax", "reference")
 DIAGONAL = Assumption(
-    "diagonal Jacobian", "only ∂h_c/∂f_c is kept of the softmax's derivative", "jacobian", "diagonal"
+    "diagonal Jacobian",
+    "as printed: only ∂h_c/∂f_c is kept of the softmax's derivative",
+    "jacobian",
+    "diagonal",
 )
 FEATURES = Assumption("Mercer kernel", "κ(x, x') = φ(x)ᵀφ(x')", "kernel", "features")
 MASKED = Assumption("masked query", "keys and values are the N examples only")
