@@ -349,11 +349,8 @@ def _along(s: Extremum) -> str | None:
         sign = -1 if "maximum" in s.says else 1
         if "local" in s.says:
             bad = low % 2 == 1 or sign * first < 0
-            why = (
-                "so the energy takes both signs there"
-                if low % 2
-                else "so it has the other sign for all small t"
-            )
+            side = "above" if first > 0 else "below"
+            why = "which takes both signs near t = 0" if low % 2 else f"which is {side} 0 for all small t ≠ 0"
             why = why if bad else ""
         elif s.says == "bounded below":
             lead = q.LC()

@@ -183,7 +183,8 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
         fractions, more, broken = satisfied(statement, seed, small=False)
         holding, count = holding or fractions, count + more
     if broken and not unseen:
-        held = f"every hypothesis holds, but {statement.conclusion.name} does not"
+        held = "every hypothesis holds, but " if statement.hypotheses else ""
+        held += f"what is concluded of {statement.conclusion.name} does not hold"
         said = (f.term.entry() for f in (*statement.hypotheses, statement.conclusion))
         finding.counterexample = f"{describe(*broken, *said)}: {held}"
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))

@@ -265,16 +265,16 @@ claim(
     "The released loss is (11) with another Λ",
     theory="ksvd",
     words="The released loss takes means over tokens and an unconstrained parameter in place of Λ, squared. "
-    "It is J with Λ = L²/N, so it vanishes on the KSVD solution, direction by direction, exactly where L_l² "
-    "= N/σ_l.",
+    "It is J with Λ = L²/N, so on a KSVD solution without zero columns it vanishes, direction by direction, "
+    "exactly where L_l² = N/σ_l.",
     literal=lambda a: legs.released_statement(a),
     assumes=(PRIMAL[1], PRIMAL[2]),
     rests_on=("chen2023/eq11", "chen2023/lem4.2"),
     legs=(tensor_legs.released,),
     where=NOTATION + r" $L$: the released parameter, one entry per direction; only its square enters. "
     r"$\boldsymbol{h}_{e,l}$: column $l$ of $H_e$.",
-    notes="A statement of this project about the public code, not of the paper. Reading 1/L_l or 1/L_l² as "
-    "singular values is wrong by a factor: σ_l = N/L_l². The squares keep Λ ≥ 0, but L_l = 0 is not "
+    notes="A statement of this project about the public code, not of the paper. Reading 1/L_l² as a "
+    "singular value is wrong by the factor N: σ_l = N/L_l². The squares keep Λ ≥ 0, but L_l = 0 is not "
     "excluded. For the Long Range Arena the code takes the trace of W_e and W_r under the flag --trace_no_x, "
     "which its scripts set, else that of the data-dependent weights.",
 )

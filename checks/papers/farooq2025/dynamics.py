@@ -293,9 +293,10 @@ claim(
     rests_on=(HERE + "eq71", HERE + "eq76", HERE + "eq79"),
     legs=(legs.loop, solver_legs.printed_weights),
     where=ETA_WHERE,
-    notes="As printed: for F = u the state drifts by -ηA diag(1 - 2c)V for ever. For F = u⁴ and one token of "
-    "value 4 the stationary state is 1/2, not AV = 4. For F = exp the energy has no lower bound as soon as "
-    "some c_j < 0 and the u_j are independent as linear functions of Z.",
+    notes="As printed: for F = u the state moves by -ηA diag(1 - 2c)V in every step; Section 7.1 and Table 1 "
+    "spare the linear head the descent (farooq2025/prose-linear-steps). For F = u⁴ and one token of value 4 "
+    "the stationary state is 1/2, not AV = 4. For F = exp the energy has no lower bound and no stationary "
+    "state as soon as some c_j < 0 and the u_j are independent as linear functions of Z.",
 )
 
 claim(

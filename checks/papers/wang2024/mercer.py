@@ -248,6 +248,7 @@ claim(
     where=r"$x_i\in\mathbb{R}^d$ any points, $w_i$ any reals; $\lambda$ is learned. The keys are "
     r"the $N$ points; the sum is over the keys $i'$.",
     notes="The printed sum runs over i, which is also the free key index. For λ = 0 or N = 1 the kernel is "
-    "constant, and Mercer; for every other λ the points 0 and x with |x| = 1 give 1/(1 + exp(λ)) in one "
-    "order and 1/2 in the other. A quadratic form only sees the symmetric part.",
+    "constant, and Mercer; for N ≥ 2 and every other λ, points that are 0 but for one x with |x| = 1 give "
+    "1/(N - 1 + exp(λ)) for 0 and x in one order and 1/N in the other. A quadratic form only sees the "
+    "symmetric part.",
 )
