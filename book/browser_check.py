@@ -2,8 +2,7 @@
 
     python -m book.browser_check DIR
 
-Chromium is found on the PATH (Debian: the package `chromium-headless-shell`, or `chromium`, which draws a
-window that nobody sees) and driven by playwright.
+Chromium is found on the PATH (Debian: the package `chromium`) and driven by playwright.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urldefrag, urlencode, urlsplit
 
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 DESKTOP = {"width": 1280, "height": 900}
 SCREENS = {"a desktop": DESKTOP, "a phone": {"width": 390, "height": 844}}
 LARGEST_PAGE = 1_500_000
@@ -84,7 +83,7 @@ def chromium() -> str:
     """Path of Chromium. Raises NoBrowser."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if not found:
-        raise NoBrowser("chromium not found on the PATH (Debian: apt-get install chromium-headless-shell)")
+        raise NoBrowser("chromium not found on the PATH (Debian: apt-get install chromium)")
     return found
 
 
