@@ -13,7 +13,7 @@ from book.markup import lines
 from checks.run.bounded import derivation
 from checks.run.theories import theory
 from derivations.calculus.program import Step
-from derivations.theories.theory import BadAssumption, NoForm
+from derivations.errors import Unusable
 
 Key = tuple[str, str, int]
 
@@ -49,7 +49,7 @@ def derive(name: str, settings: str) -> str:
         with derivation():
             assumptions = theory(name).assumptions(json.loads(settings))
             new = keyed(theory(name).derive(assumptions))
-    except (BadAssumption, NoForm) as error:
+    except Unusable as error:
         return json.dumps({"error": str(error)})
     old = of_paper(name)
     steps = [_compared(old.get(key), step) for key, step in new.items()]

@@ -413,6 +413,11 @@ def describe(instance: Instance, at: Mapping[Index, int], *expressions: ix.Expr)
     return "; ".join(lines)
 
 
+def said_at(where: str, words: str) -> str:
+    """What is said of a place; alone where no symbol has a value, so that nothing describes it."""
+    return ": ".join(filter(None, (where, words)))
+
+
 def polynomials(*expressions: ix.Expr) -> list[str]:
     """What stands for each unknown function of some expressions."""
     calls = {n.function for e in expressions for n in ix.walk(e) if isinstance(n, ix.Call)}

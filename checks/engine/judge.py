@@ -17,7 +17,7 @@ from checks import statement as st
 from checks.engine.domain import check_derived, guard
 from checks.engine.finding import Finding, conjunction
 from checks.engine.hypotheses import apply_definitions, defined
-from checks.engine.instances import Instance, describe, exact_instances
+from checks.engine.instances import Instance, describe, exact_instances, said_at
 from checks.engine.mutants import mutants
 from checks.engine.printing import equation
 from checks.engine.wellformed import check, check_definition, check_fields, check_together, defined_elsewhere
@@ -297,8 +297,7 @@ def _shrink(
                 break
     best = Instance(instance.sizes, values, instance.given)
     left, right = (best.value(s, at) for s in sides)
-    where = describe(best, at, *sides)  # nothing where no symbol has a value
-    return f"{where}{': ' if where else ''}{named[0]} {left}, {named[1]} {right}"
+    return said_at(describe(best, at, *sides), f"{named[0]} {left}, {named[1]} {right}")
 
 
 def _mutate(statement: st.Identity, at: tuple[Index, ...], seed: int) -> Mutants:

@@ -66,8 +66,7 @@ class Cost(Kind):
     out). With ``relation`` "<=" or "O" it costs at most ``constant`` times ``printed`` (with "O" and a base
     it saves no more either), for all sizes from 1 on in the ``domain``, which puts expressions for sizes
     (N = n + u with u >= 0); ``ray`` offers a refutation of "O": sizes as functions of t along which the ratio
-    is unbounded. ``sizes`` names the symbols
-    of the count in the order in which counterexamples are searched.
+    is unbounded. ``sizes`` names the symbols of the count in the order in which counterexamples are searched.
     """
 
     what: str

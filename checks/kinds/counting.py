@@ -11,6 +11,7 @@ from itertools import product
 import sympy as sp
 
 from checks.engine.finding import Finding
+from checks.engine.instances import said_at
 from checks.engine.judge import ENGINES, step
 from checks.evidence import Evidence
 from checks.kinds.recurrence import denominators
@@ -237,9 +238,7 @@ def _fall(statement: Grows) -> str | None:
             fixed = ", ".join(f"{unicode_math(sp.latex(s))} = {first[s]}" for s in rest)
             name = unicode_math(sp.latex(statement.symbol))
             change = f"from {name} = {first[statement.symbol]} to {second[statement.symbol]}"
-            return (
-                f"{fixed}{': ' if fixed else ''}{change} the {statement.what} goes from {before} to {after}"
-            )
+            return said_at(fixed, f"{change} the {statement.what} goes from {before} to {after}")
     return None
 
 

@@ -9,6 +9,7 @@ import sympy as sp
 from sympy.simplify.fu import TR8
 
 from checks.engine.finding import Finding
+from checks.engine.instances import said_at
 from checks.engine.judge import ENGINES
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
@@ -205,7 +206,7 @@ def _differs(found: sp.Expr, statement: GaussianMean) -> str | None:
         if apart.is_Float and apart > sp.Float(10) ** (-_DIGITS // 2):
             at = ", ".join(f"{s} = {x}" for s, x in point.items())
             mean, value = (unicode_math(sp.latex(sp.simplify(x))) for x in (left, right))
-            return f"{at}{': ' if at else ''}the mean is {mean}, not {value}"
+            return said_at(at, f"the mean is {mean}, not {value}")
     return None
 
 

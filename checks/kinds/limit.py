@@ -13,7 +13,7 @@ import sympy as sp
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions
-from checks.engine.instances import FUNCTIONS, Instance, describe, exact_instances
+from checks.engine.instances import FUNCTIONS, Instance, describe, exact_instances, said_at
 from checks.engine.judge import ENGINES, identity, rejects
 from checks.engine.mutants import mutants
 from checks.engine.wellformed import keep_promises
@@ -264,7 +264,7 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
             fixed = {k: v for k, v in instance.values.items() if k[0] not in (s.state, s.size)}
             text = describe(Instance(instance.sizes, fixed, s.given), {}, *everything)
             moved_to = _printed(sp.expand(a * _z + b), s)
-            return f"{text}{': ' if text else ''}one step takes z to {moved_to}, {why}"
+            return said_at(text, f"one step takes z to {moved_to}, {why}")
     return None
 
 

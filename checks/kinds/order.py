@@ -21,7 +21,7 @@ import sympy as sp
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions, check_given
-from checks.engine.instances import Instance, describe, exact_instances
+from checks.engine.instances import Instance, describe, exact_instances, said_at
 from checks.engine.judge import ENGINES, ENOUGH, conformable, equal
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
@@ -316,8 +316,7 @@ def _found(s: Order, seed: int, first: int | None = None) -> str | None:
         for n in range(s.order):
             if left[n] != right[n]:
                 values = f"is {left[n]}, the formula has {right[n]}"
-                where = _words(s, instance, at)
-                return f"{where}{': ' if where else ''}the coefficient of {_power(s, n)} {values}"
+                return said_at(_words(s, instance, at), f"the coefficient of {_power(s, n)} {values}")
     return None
 
 

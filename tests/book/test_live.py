@@ -22,7 +22,7 @@ from checks.claim import Options
 from checks.run.registry import load
 from checks.run.theories import theories, theory
 from checks.run.verify import changes
-from derivations.theories.theory import NoForm
+from derivations.theories.theory import BadAssumption, NoForm
 
 CLAIM = "nguyen2023/eq8"
 THEORIES = theories()
@@ -90,7 +90,7 @@ def test_the_page_and_the_terminal_judge_alike(monkeypatch):
     ],
 )
 def test_bad_input_gets_the_line_of_the_terminal(name, settings):
-    with pytest.raises(answers.BadAssumption) as caught:
+    with pytest.raises(BadAssumption) as caught:
         theory(name).assumptions(settings)
     assert json.loads(answers.derive(name, json.dumps(settings))) == {"error": str(caught.value)}
 

@@ -249,11 +249,10 @@ def _limit(expression: sp.Expr) -> sp.Expr | None:
     return found if found.is_extended_real else None
 
 
-def _where(polynomial: sp.Expr, sign: int) -> sp.Set:
-    """Where a polynomial has a sign, from its real roots: SymPy's own answer is wrong for some cubics, whose
-    roots it writes with complex numbers.
+def _where(polynomial: sp.Expr, roots: list[sp.Expr], sign: int) -> sp.Set:
+    """Where a polynomial has a sign, from its real roots in order: SymPy's own answer is wrong for some
+    cubics, whose roots it writes with complex numbers.
     """
-    roots = sorted(_roots(polynomial, U, sp.S.Reals))
     found = [
         sp.Interval.open(sp.S.NegativeInfinity if left is None else left, sp.oo if right is None else right)
         for left, right in pairwise([None, *roots, None])
@@ -273,12 +272,13 @@ def local_kinds(text: str) -> dict[str, sp.Set] | None:
         return None
     function = sympy_function(text)
     second = sp.diff(function, U, 2)
+    roots = sorted(_roots(second, U, sp.S.Reals))
     kinds: dict[str, sp.Set] = {
-        "minimum": _where(second, 1),
-        "maximum": _where(second, -1),
+        "minimum": _where(second, roots, 1),
+        "maximum": _where(second, roots, -1),
         "neither": sp.S.EmptySet,
     }
-    for root in _roots(second, U, sp.S.Reals):
+    for root in roots:
         order = next(
             k for k in range(3, sp.degree(function, U) + 1) if sp.diff(function, U, k).subs(U, root) != 0
         )

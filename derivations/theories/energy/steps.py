@@ -287,17 +287,10 @@ def _inertia() -> Step:
     )
 
 
-def along(energy: Term, name: str = "E") -> tuple[Term, Term]:
-    """First and second derivative of an energy of Z along W; ``name`` is the energy's in the gradient's
-    notation.
-    """
-    once = sum_over(en.i, en.k, grad(energy, en.Z_, name)[en.i, en.k] * W[en.i, en.k])
-    return once, sum_over(en.m, en.l, grad(once, en.Z_)[en.m, en.l] * W[en.m, en.l])
-
-
 def second_form() -> tuple[Term, bool]:
     """Σ_j F''(u_j) u_j(W)², and whether it is proved to be the second derivative of E along W."""
-    _, twice = along(en.energy(en.F))
+    once = sum_over(en.i, en.k, grad(en.energy(en.F), en.Z_)[en.i, en.k] * W[en.i, en.k])
+    twice = sum_over(en.m, en.l, grad(once, en.Z_)[en.m, en.l] * W[en.m, en.l])
     form = sum_over(en.j, en.F(en.u(), 2) * en.u(state=W) ** 2)
     return form, nf.equal(twice.entry(), form.entry())
 
