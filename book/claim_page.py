@@ -259,7 +259,10 @@ def _weight(claim: Claim, ledger: Ledger) -> str:
         blocks.append(f"{part}{badge(failure['severity'], 'severity')} {alone}{text(failure['because'])}.")
     heirs = [ledger.by_id[heir] for heir in claim.inherited_by if heir in ledger.by_id]
     if heirs:
-        blocks += [f"{badge('substance', 'severity')} What rests on it and fails too:", claim_list(heirs)]
+        blocks += [
+            f"{badge('substance', 'severity')} What rests on it and fails too, for this or another reason:",
+            claim_list(heirs),
+        ]
     return "\n\n".join(blocks)
 
 

@@ -62,7 +62,7 @@ def run(a: argparse.Namespace) -> int:
             alone = "" if failure["severity"] == record.severity else " by its repair alone"
             OUT.print(f"  {failure['severity']}{alone}: {failure['because']}", markup=False, highlight=False)
     if record.inherited_by:
-        head("Rests on it and fails too")
+        head("Rests on it and fails too, for this reason or another")
         OUT.print(f"  {', '.join(record.inherited_by)}", markup=False, highlight=False)
     if record.corrected:
         head("Corrected" if record.verdict == "corrected" else instead(record.verdict))

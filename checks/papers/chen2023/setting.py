@@ -226,7 +226,7 @@ claim(
         ),
     ),
     correction_words="There are maps x ↦ φ_x and z ↦ φ_z with κ(x, z) = ⟨φ_x, φ_z⟩ for all x, z. Every "
-    "kernel on finitely many points has them: φ_z the column of z, φ_x the unit vector of x.",
+    "kernel on N points x and N points z has them: φ_z the column of z, φ_x the unit vector of x.",
     where=r"$\phi_{\boldsymbol{x}},\phi_{\boldsymbol{z}}\in\mathbb{R}^b$, the finite-dimensional case. "
     r"$K\in\mathbb{R}^{N\times N}$ the values of any kernel, $K_{ij}$ that at $\boldsymbol{x}_i$ and "
     r"$\boldsymbol{z}_j$; $I_N$ the identity matrix: its row $i$ is $\phi_{\boldsymbol{x}_i}$, as column $j$ "
@@ -248,7 +248,7 @@ claim(
     where=r"$\phi_{\boldsymbol{x}}\in\mathbb{R}^{b_X}$ stands for $\phi_x(\boldsymbol{x})$, "
     r"$\phi_{\boldsymbol{z}}\in\mathbb{R}^{b_Z}$ for $\phi_z(\boldsymbol{z})$, "
     r"$P\in\mathbb{R}^{b_X\times b_Z}$ is the matrix of the pairing: the finite case.",
-    notes="With a pairing the definition excludes nothing in the finite case: every kernel on finitely many "
-    "points has this form (chen2023/eq4). Later uses are in one finite-dimensional space, where the inner "
+    notes="With a pairing the definition excludes nothing in the finite case: every kernel on N points of "
+    "each has this form (chen2023/eq4). Later uses are in one finite-dimensional space, where the inner "
     "product is there.",
 )

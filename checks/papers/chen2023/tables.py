@@ -407,6 +407,7 @@ table(
     _table_4_less(),
     correction_words="Primal.+Trans. is faster on all tasks and needs between 0.7 and 9.0 per cent less "
     "memory.",
+    where=ROWS + " Of the memories 20.7 is read as 20.70.",
     notes=_notes_4(),
 )
 

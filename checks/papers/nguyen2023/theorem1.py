@@ -236,7 +236,9 @@ claim(
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8"),
     legs=(legs.primal_and_dual, legs.exact_certificate),
     derivation=lambda a: svr.dual(a).steps,
-    where=PROGRAM + FEATURE_INDEX,
+    where=PROGRAM
+    + FEATURE_INDEX
+    + " The left side of (a) is not printed: it is f(x) of (4) with (8), by entries.",
 )
 
 

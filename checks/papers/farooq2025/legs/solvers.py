@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -299,13 +300,12 @@ def _arb(name: str) -> list[Evidence]:
         width = max(float(abs(x).upper()) for x in matched)
         zero = all(x.contains(0) for x in matched)
         moved_away = any(not x.contains(0) for x in printed)
-        least = max(float(abs(x).lower()) for x in printed)
+        least = floor(10 * max(float(abs(x).lower()) for x in printed)) / 10
     finally:
         ctx.prec = before
     detail = (
         f"F {name}: balls of the gradient at AV contain 0 within {width:.0e} (with the weights 2c_j of (75) "
-        f"one stays {least:.2g} "
-        f"away from it); the energy is higher at {higher} of {len(beside)} other states"
+        f"one stays {least:g} away from it); the energy is higher at {higher} of {len(beside)} other states"
     )
     passed = zero and moved_away and higher == len(beside)
     return [Evidence("exact", "interval", passed, detail, backend="Arb, 256 bits")]
@@ -334,7 +334,8 @@ def second_equilibrium(assumptions: Any, options: Options) -> list[Evidence]:
     # β tanh(βd/2) <= β² d/2 < d for d > 0 where β² < 2
     small = all(bool(gap(_ball(Fraction(7, 5)), _ball(Fraction(n, 8))) < 0) for n in range(1, 40))
     detail = (
-        "β = 2 has a second equilibrium with x_1 - x_2 in (1.9, 1.95); β = 1.4 none at 39 differences tried"
+        "N = 2: β = 2 has a second equilibrium with x_1 - x_2 in (1.9, 1.95); β = 1.4 none at 39 positive "
+        "differences tried"
     )
     return [Evidence("exact", "interval", second and small, detail, backend="Arb")]
 
