@@ -98,7 +98,7 @@ def _by_cases(s: AtLeast, seed: int, sampled: Evidence, with_mutants: bool) -> F
     return finding
 
 
-_SEEN = "what is promised, and exp(w) ≥ 1 + w"
+_SEEN = "what is promised, exp(w) ≥ 1 + w, and values of functions between -1 and 1"
 
 
 def _reason(case: Case) -> str:
@@ -110,7 +110,9 @@ def _reason(case: Case) -> str:
         else _SEEN
     )
     over = ", ".join(unicode_math(f"{i.name} = 1, …, {i.dim}") for i in case.over)
-    return f"{covered}; the difference is the sum of this over {over}" if over else covered
+    times = f" times {unicode_math(case.times)} > 0" if case.times else ""
+    what = f"the sum of this over {over}" if over else "this"
+    return f"{covered}; the difference{times} is {what}" if over or times else covered
 
 
 def _cases(expr: ix.Expr, s: AtLeast) -> list[Case] | None:

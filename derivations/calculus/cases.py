@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import chain, count, product
 from math import prod
 
@@ -17,7 +18,7 @@ from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index
 from derivations.calculus.naming import may_vanish
 from derivations.calculus.printing import latex, to_expr
-from derivations.calculus.signs import NONE, ZERO, Facts, Signs, cleared, signs
+from derivations.calculus.signs import NONE, ZERO, Facts, Signs, cleared, clearing, signs
 from derivations.calculus.squares import completed
 
 _MOST = 32
@@ -31,13 +32,15 @@ _RELATIONS = {NONNEGATIVE: r"\ge", NONPOSITIVE: r"\le", POSITIVE: ">", NEGATIVE:
 @dataclass(frozen=True)
 class Case:
     """What is assumed of the signs of some expressions, and what is visibly >= 0 then; ``over``: the indices
-    over which it is summed; ``shown``: the formula in which that is seen, in LaTeX.
+    over which it is summed; ``shown``: the formula in which that is seen, in LaTeX; ``times``: what is
+    positive and was multiplied by before, in LaTeX.
     """
 
     assumed: tuple[tuple[ix.Expr, Signs], ...]
     rest: ix.Expr
     over: tuple[Index, ...] = ()
     shown: str = ""
+    times: str = ""
 
     def latex(self) -> str:
         """What is assumed, and what is seen."""
@@ -53,22 +56,26 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE, squares: bool = True) -> lis
     defined, if need be after squares are completed; None where one of them is not seen to be, or there are
     too many.
     """
-    todo: list[tuple[ix.Expr, tuple[Index, ...]]] = [(expr, ())]
+    todo: list[tuple[ix.Expr, tuple[Index, ...], str]] = [(expr, (), "")]
+    whole, denominators = clearing(nf.normal(expr), facts)
+    if denominators:
+        positive = latex(to_expr(reduce(nf.mul, denominators)))
+        todo.append((to_expr(whole), (), positive))
     tried: set[nf.Form] = set()
     while todo and len(tried) < _MOST:
-        one, over = todo.pop(0)
+        one, over, times = todo.pop(0)
         if (form := nf.normal(one)) in tried:
             continue
         tried.add(form)
         if signs(one, facts) <= NONNEGATIVE or signs(maxima.upright(one), facts) <= NONNEGATIVE:
-            return [Case((), one, over)]
+            return [Case((), one, over, times=times)]
         if found := _by_cases(one, facts):
-            return [replace(case, over=over) for case in found]
+            return [replace(case, over=over, times=times) for case in found]
         if squares and (seen := completed(one, facts)) is not None:
-            return [Case((), seen.entry(), over, seen.latex())]
+            return [Case((), seen.entry(), over, seen.latex(), times)]
         # as a sum over one index, whose summand is looked at
         for index, summand in _summands(one, facts):
-            todo += [(way, (*over, index)) for way in _mirrored(summand, over, index)]
+            todo += [(way, (*over, index), times) for way in _mirrored(summand, over, index)]
     return None
 
 

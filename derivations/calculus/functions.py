@@ -33,7 +33,8 @@ class Function:
     """A function of one real variable.
 
     ``exact`` and ``ball`` take the argument and the order of the derivative. ``signs`` are the signs that its
-    values take, ``slopes`` those of its first derivative. ``domain``: the signs of the arguments at which it
+    values take, ``slopes`` those of its first derivative; ``like``: the sign of its value at arguments of the
+    sign -1, 0 and 1. ``bounded``: by 1 in absolute value. ``domain``: the signs of the arguments at which it
     is defined. ``smooth``: how many derivatives it has at 0 (None: all). ``convex`` on all its domain.
     ``rule`` gives its derivative in terms of known functions where that is how derivations write it,
     ``by_exp`` the function itself by exponentials.
@@ -45,6 +46,8 @@ class Function:
     sympy: Callable[[Any], Any]
     signs: frozenset[int] = ANY
     slopes: frozenset[int] = ANY
+    like: tuple[int, int, int] | None = None
+    bounded: bool = False
     domain: frozenset[int] = ANY
     smooth: int | None = None
     convex: bool = False
@@ -196,11 +199,18 @@ def _tanh_by_exp(x: ix.Expr) -> ix.Expr:
     return (ix.exp(x) - ix.exp(-x)) / (ix.exp(x) + ix.exp(-x))
 
 
+_ODD = (-1, 0, 1)
 _LISTED = (
     Function("exp", ex.exact_exp, _derivatives(_ARB["exp"]), sp.exp, POSITIVE, POSITIVE, convex=True),
     Function("log", _exact_log, _log_ball, sp.log, slopes=POSITIVE, domain=POSITIVE),
-    Function("sin", _inexact({Fraction(0): Fraction(0)}), _derivatives(*_TURNS), sp.sin),
-    Function("cos", _inexact({Fraction(0): Fraction(1)}), _derivatives(*_TURNS[1:], _TURNS[0]), sp.cos),
+    Function("sin", _inexact({Fraction(0): Fraction(0)}), _derivatives(*_TURNS), sp.sin, bounded=True),
+    Function(
+        "cos",
+        _inexact({Fraction(0): Fraction(1)}),
+        _derivatives(*_TURNS[1:], _TURNS[0]),
+        sp.cos,
+        bounded=True,
+    ),
     Function(
         "cosh",
         ex.exact_cosh,
@@ -216,9 +226,19 @@ _LISTED = (
         _derivatives(_ARB["sinh"], _ARB["cosh"]),
         sp.sinh,
         slopes=POSITIVE,
+        like=_ODD,
         by_exp=_halves(-1),
     ),
-    Function("tanh", ex.exact_tanh, _by_sympy(sp.tanh, _ARB), sp.tanh, slopes=POSITIVE, by_exp=_tanh_by_exp),
+    Function(
+        "tanh",
+        ex.exact_tanh,
+        _by_sympy(sp.tanh, _ARB),
+        sp.tanh,
+        slopes=POSITIVE,
+        like=_ODD,
+        bounded=True,
+        by_exp=_tanh_by_exp,
+    ),
     Function(
         "sigmoid",
         _exact_sigmoid,
@@ -226,12 +246,31 @@ _LISTED = (
         _sigmoid,
         POSITIVE,
         POSITIVE,
+        bounded=True,
         by_exp=lambda x: 1 / (1 + ix.exp(-x)),
     ),
-    Function("relu", _RELU, _RELU, lambda x: sp.Max(x, 0), NONNEGATIVE, NONNEGATIVE, smooth=0, convex=True),
-    Function("abs", _ABS, _ABS, sp.Abs, NONNEGATIVE, smooth=0, convex=True),
-    Function("sign", _SIGN, _SIGN, sp.sign, slopes=frozenset((0,)), smooth=0),
-    Function("clip", _clip, _clip, lambda x: sp.Max(-1, sp.Min(1, x)), slopes=NONNEGATIVE),
+    Function(
+        "relu",
+        _RELU,
+        _RELU,
+        lambda x: sp.Max(x, 0),
+        NONNEGATIVE,
+        NONNEGATIVE,
+        like=(0, 0, 1),
+        smooth=0,
+        convex=True,
+    ),
+    Function("abs", _ABS, _ABS, sp.Abs, NONNEGATIVE, like=(1, 0, 1), smooth=0, convex=True),
+    Function("sign", _SIGN, _SIGN, sp.sign, slopes=frozenset((0,)), like=_ODD, bounded=True, smooth=0),
+    Function(
+        "clip",
+        _clip,
+        _clip,
+        lambda x: sp.Max(-1, sp.Min(1, x)),
+        slopes=NONNEGATIVE,
+        like=_ODD,
+        bounded=True,
+    ),
     Function(
         "elu1",
         ex.exact_elu1,
@@ -284,12 +323,19 @@ def check_name(name: str) -> None:
         )
 
 
-def signs_of(name: str, order: int) -> frozenset[int]:
-    """The signs that the order-th derivative of a function takes."""
+def signs_of(name: str, order: int, of: frozenset[int] = ANY) -> frozenset[int]:
+    """The signs that the order-th derivative of a function takes at arguments of some signs."""
     f = KNOWN.get(name)
     if f is None or order > 1:
         return POSITIVE if name == "exp" else ANY
-    return f.slopes if order else f.signs
+    if order:
+        return f.slopes
+    return f.signs & (frozenset(f.like[sign + 1] for sign in of) if f.like else ANY)
+
+
+def is_bounded(name: str) -> bool:
+    """Whether the values of a function are known to lie between -1 and 1."""
+    return name in KNOWN and KNOWN[name].bounded
 
 
 def domain_of(name: str, order: int) -> frozenset[int]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
-from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE, domain_of, signs_of
+from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE, domain_of, is_bounded, signs_of
 from derivations.calculus.naming import may_vanish
 from derivations.calculus.order import is_mask
 
@@ -139,8 +139,8 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
             with suppress(ZeroDivisionError):
                 known &= _of_cleared(nf.normal(less), facts)
             return known
-        case ix.Call(function, _, order):
-            return known & signs_of(function, order)
+        case ix.Call(function, arg, order):
+            return known & signs_of(function, order, _written(arg, facts))
         case ix.Sum(index, body):
             inner = _written(body, facts.within(index))
             return known & _summed(inner, (index.dim,))
@@ -236,7 +236,7 @@ def _of_lower(form: nf.Form, facts: Facts) -> Signs:
     while todo:
         own = todo.pop()
         lines = (line for _, line in zip(few, _tangents(own, facts), strict=False))
-        for lower in chain(_lowered(own, facts), lines):
+        for lower in chain(_lowered(own, facts), _bounded(own, facts), lines):
             if len(lower) >= len(own) or lower in seen:
                 continue
             if len(seen) >= _MOST:
@@ -260,6 +260,22 @@ def _lowered(form: nf.Form, facts: Facts) -> Iterator[nf.Form]:
         rest = tuple(part for part in form if part[0] != mono)
         for less in islice(_parts(mono, tokens), _MOST):
             yield nf.add(rest, nf.scale(less, coefficient))
+
+
+def _bounded(form: nf.Form, facts: Facts) -> Iterator[nf.Form]:
+    """What a form is at least: one of its terms, in which functions between -1 and 1 are beside what is not
+    negative, is replaced by its least value.
+    """
+    for mono, coefficient in form:
+        dims, height, factors = mono
+        rest = (dims, height, tuple(factor for factor in factors if not _is_bounded(*factor)))
+        if rest != mono and _of_monomial(rest, Fraction(1), facts) <= NONNEGATIVE:
+            yield _with_factor(form, [mono], rest, nf.number(-abs(coefficient)))
+
+
+def _is_bounded(atom: nf.Atom, exponent: Fraction) -> bool:
+    whole = exponent > 0 and exponent.denominator == 1
+    return whole and atom[0] == "C" and atom[2] == 0 and is_bounded(atom[1])
 
 
 def _tangents(form: nf.Form, facts: Facts) -> Iterator[nf.Form]:
@@ -365,7 +381,7 @@ def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
                 less = nf.add(atom[3], nf.scale(nf.ONE, -1))
                 return known & _of_form(less, facts) & _of_cleared(less, facts)
             if atom[0] == "C":
-                return known & signs_of(atom[1], atom[2])
+                return known & signs_of(atom[1], atom[2], _added(atom[3], facts))
             return known & facts.tensors.get(atom[1], ANY) & _promised(atom[1])
         case "P":
             return facts.about(atom[1]) & _of_form(atom[1], facts)

@@ -8,7 +8,7 @@ import pytest
 
 from checks.engine.judge import judge
 from checks.kinds.inequality import AtLeast
-from checks.statement import Given, Malformed
+from checks.statement import Given, Identity, Malformed
 from derivations.calculus.gradients import bregman, kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.maxima import maximum
@@ -164,3 +164,43 @@ def test_only_one_less_what_is_0_or_1_is_visibly_nonnegative() -> None:
     delta = kronecker(j, k).entry()
     assert nonnegative(1 - delta) and nonnegative(1 - before("N")[j, k])
     assert not any(map(nonnegative, (delta - 1, 1 - 2 * delta, 1 - u[j].entry(), 1 + -1 * (delta + delta))))
+
+
+SHARE = sum_over(J, exp(u[J]))
+
+
+def cos(arg):
+    return apply("cos", arg)
+
+
+@pytest.mark.parametrize("greater, less, holds", [
+    (as_term(1), cos(x), True),
+    (as_term(1), cos(x) ** 3, True),
+    (as_term(2), apply("tanh", x) * cos(y) + apply("sin", x), True),
+    (sum_over(J, x**2), sum_over(J, x**2 * cos(u[J])), True),
+    (as_term(1), apply("tanh", x) * cos(y) + apply("sin", x), False),
+    (as_term(1), cos(x) / cos(y), None),  # a cosine in a denominator has no bound
+    (sum_over(J, x), sum_over(J, x * cos(u[J])), False),
+    (as_term(1), sum_over(J, cos(u[J])), False),
+    (as_term(1), apply("cosh", x), False),
+    (apply("sinh", q[I]), as_term(0), True),
+    (apply("sinh", u[I]), as_term(0), False),
+])  # fmt: skip
+def test_what_lies_between_minus_one_and_one(greater, less, holds) -> None:
+    found = judge(AtLeast(greater, less))
+    assert found.holds is holds if holds is not None else not found.proved
+
+
+def test_the_variance_under_softmax_is_not_negative() -> None:
+    mean, square = (sum_over(J, exp(u[J]) * v[J] ** n) / SHARE for n in (1, 2))
+    found = judge(AtLeast(square, mean**2))
+    assert found.proved and "> 0 is the sum of this over" in found.steps[-1]["reason"]
+    assert judge(AtLeast(mean**2, square)).holds is False
+    assert judge(AtLeast(square, 2 * mean**2)).holds is False
+
+
+def test_a_ramp_at_what_is_positive_vanishes_nowhere() -> None:
+    for name in ("relu", "abs", "tanh"):
+        over = apply(name, q[I])
+        assert judge(Identity(x / over * over, x)).proved
+        assert not judge(Identity(x / apply(name, u[I]) * apply(name, u[I]), x)).proved
