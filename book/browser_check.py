@@ -245,7 +245,7 @@ def check_pages(root: Path, workers: int = 1) -> list[str]:
 
 def _read(root: Path, pages: list[Path]) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """Problems of some pages, and what each knows of itself. The many of claims and corrections are read over
-    http, and the claims on the narrow screen: what fits there fits a wide one.
+    http, and on the narrow screen: what fits there fits a wide one.
     """
     seen, problems = {}, []
     with browser() as running, server(root) as base:
@@ -255,7 +255,7 @@ def _read(root: Path, pages: list[Path]) -> tuple[list[str], dict[str, dict[str,
                 name = path.relative_to(root).as_posix()
                 if name.startswith(("claims/", "corrections/")) is served:
                     reader.open(f"{address}/{quote(name)}", name)
-                    screens = ["a phone"] if name.startswith("claims/") else SCREENS
+                    screens = ["a phone"] if served else SCREENS
                     seen[name] = found = _inspect(reader, path, screens)
                     found["links"] = [link.replace(base, root.as_uri()) for link in found["links"]]
             problems += reader.problems
@@ -304,37 +304,45 @@ READABLE = 0.65
 """The least scale of the graph's labels of 13 points at first sight."""
 
 
+CLICKED = 3
+"""Nodes of the graph that are clicked, each on a page that is opened anew."""
+
+
 def check_graph(running: Any, root: Path) -> list[str]:
     """One node a claim, each with a page; clicking a node opens it. At first one paper is shown, or what is
     near a claim.
     """
     reader = Reader(running)
-    tab, address = reader.tab, (root / "graph.html").as_uri() + "?paper="
+    tab, address = reader.tab, (root / "graph.html").as_uri()
 
     def at(place: str) -> None:
         reader.open(place, "graph.html")
         tab.wait_for_function("claimGraph.arranged", timeout=LIVE_PATIENCE)
 
     papers = "[...new Set(claimGraph.nodes(':visible').map(n => n.data('paper')))].length"
-    at((root / "graph.html").as_uri())
+    at(address)
     reader.expect(tab.evaluate(papers) == 1, "the graph does not open on one paper")
     reader.expect(tab.evaluate("claimGraph.zoom()") >= READABLE, "the graph opens too small to be read")
     claim = tab.evaluate("claimGraph.edges()[0]?.target().id()")
     if claim:
-        at((root / "graph.html").as_uri() + f"?{urlencode({'claim': claim})}")
+        at(f"{address}?{urlencode({'claim': claim})}")
         shown = tab.evaluate("claimGraph.nodes(':visible').map(n => n.id())")
         near = "id => { const n = claimGraph.$id(id); return n.union(n.predecessors('node'))"
         near += ".union(n.successors('node')).map(m => m.id()); }"
         reader.expect(set(shown) == set(tab.evaluate(near, claim)), f"not the neighbours of {claim}")
-    at(address)
+    at(f"{address}?paper=")
     # Never return the Cytoscape object itself: turning it into JSON crashes the tab.
-    nodes = tab.evaluate("claimGraph.nodes().map(n => [n.id(), n.data('href')])")
+    nodes = tab.evaluate("claimGraph.nodes().map(n => [n.id(), n.data('href'), n.data('paper')])")
     pages = {p.relative_to(root).as_posix() for p in (root / "claims").rglob("*/*.html")}
-    reader.expect({href for _, href in nodes} == pages, "nodes and claim pages are not the same")
+    reader.expect({href for _, href, _ in nodes} == pages, "nodes and claim pages are not the same")
+    tab.uncheck("#graph-controls input[type=checkbox] >> nth=0")
+    reader.expect(
+        tab.evaluate("claimGraph.nodes(':visible').length") < len(nodes), "hiding a verdict hides nothing"
+    )
     spots = "([id]) => { const n = claimGraph.$id(id); claimGraph.center(n); const p = n.renderedPosition();"
     spots += " return [p.x, p.y]; }"
-    for node, href in nodes[:: max(1, len(nodes) // 5)]:
-        at(address)
+    for node, href, paper in nodes[:: max(1, len(nodes) // CLICKED)][:CLICKED]:
+        at(f"{address}?{urlencode({'paper': paper})}")  # arranging all takes longer
         box = tab.locator("#graph-view").bounding_box()
         x, y = tab.evaluate(spots, [node])
         tab.mouse.click(box["x"] + x, box["y"] + y)
@@ -342,29 +350,35 @@ def check_graph(running: Any, root: Path) -> list[str]:
             tab.wait_for_url(f"**/{href}", timeout=PATIENCE)
         except Exception:
             reader.note(f"a click on {node} does not open {href}")
-    at(address)
-    tab.uncheck("#graph-controls input[type=checkbox] >> nth=0")
-    reader.expect(
-        tab.evaluate("claimGraph.nodes(':visible').length") < len(nodes), "hiding a verdict hides nothing"
-    )
     return reader.problems
 
 
 LIVE = (
+    ("svr", {"loss": "hinge"}),
     ("svr", {"loss": "least_squares"}),
     ("ksvd", {"scores": "e_only"}),
     ("energy", {"F": "log(cosh(u))"}),
     ("functional_descent", {"kernel": "exp(dot)"}),
-    ("svr", {"loss": "hinge"}),
 )
-"""Settings that the pages derive under in the check; the last is none that the theory takes."""
+"""Settings that the page derives under in the check; the first, which the theory does not take, comes by the
+page's address, the others are chosen in its forms.
+"""
 LIVE_PATIENCE = 300_000
 """Milliseconds for what a page computes itself: a derivation, or where a graph's nodes stand."""
 
 
+_CHOOSE = (
+    "(field, value) => { field.value = value; field.dispatchEvent(new Event('input', { bubbles: true })); }"
+)
+
+
+def _form(tab: Any, theory: str) -> int:
+    return tab.evaluate("name => attestForms.findIndex((form) => form.theory === name)", theory)
+
+
 def derived(tab: Any, theory: str) -> Any:
     """What the open page answers when its form of a theory is sent as it stands."""
-    number = tab.evaluate("name => attestForms.findIndex((form) => form.theory === name)", theory)
+    number = _form(tab, theory)
     tab.locator("form.live").nth(number).locator("[type=submit]").click()
     failed = "document.querySelectorAll('.live-status')[n].classList.contains('wrong')"
     tab.wait_for_function(f"n => attestForms[n].answer || {failed}", arg=number, timeout=LIVE_PATIENCE)
@@ -373,19 +387,23 @@ def derived(tab: Any, theory: str) -> Any:
 
 
 def check_live(running: Any, root: Path) -> list[str]:
-    """Deriving on the page, opened as a file: nothing is loaded before a click, and the answers are those of
-    this Python.
+    """Deriving on the page, opened once as a file, as Python takes as long to start as to derive: nothing is
+    loaded before a click, and the answers are those of this Python.
     """
     from book.live import answers
 
     reader, page = Reader(running), root / "change-an-assumption.html"
     if not (root / "_static/live").is_dir():
         return []  # the build has said why
-    for theory, settings in LIVE:
-        reader.open(f"{page.as_uri()}?{urlencode({'theory': theory, **settings})}", f"{page.name} {theory}")
-        loaded = reader.tab.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
-        early = [name for name in loaded if "/live/" in name]
-        reader.expect(not early and not reader.tab.evaluate("window.attestParts"), f"loads early: {early}")
+    by_address = {"theory": LIVE[0][0], **LIVE[0][1]}
+    reader.open(f"{page.as_uri()}?{urlencode(by_address)}", page.name)
+    loaded = reader.tab.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
+    early = [name for name in loaded if "/live/" in name]
+    reader.expect(not early and not reader.tab.evaluate("window.attestParts"), f"loads early: {early}")
+    for number, (theory, settings) in enumerate(LIVE):
+        reader.where, form = f"{page.name} {theory}", _form(reader.tab, theory)
+        for knob, value in settings.items() if number else ():
+            reader.tab.locator("form.live").nth(form).locator(f"[name={knob}]").evaluate(_CHOOSE, value)
         found = derived(reader.tab, theory)
         expected = json.loads(answers.derive(theory, json.dumps(settings)))
         reader.expect(found == expected, f"{settings} gives another derivation than in the terminal")
@@ -393,8 +411,8 @@ def check_live(running: Any, root: Path) -> list[str]:
             shown = len(expected["steps"]) + len(expected["gone"])
             try:
                 reader.tab.wait_for_function(
-                    "n => document.querySelectorAll('.live-steps > .step').length === n",
-                    arg=shown,
+                    "([form, n]) => attestForms[form].out.querySelectorAll('.step').length === n",
+                    arg=[form, shown],
                     timeout=LIVE_PATIENCE,
                 )
             except Exception:

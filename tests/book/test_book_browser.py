@@ -120,7 +120,8 @@ def test_a_formula_that_does_not_render_stops_the_build(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_formula_that_is_too_wide_is_set_smaller_as_far_as_it_can_be_read(running, tmp_path):
+def test_a_formula_that_is_too_wide_is_set_smaller_as_far_as_it_can_be_read(running, tmp_path, monkeypatch):
+    monkeypatch.setattr(browser_check, "PATIENCE", 3_000)
     (tmp_path / "maths.js").write_text((Path(browser_check.__file__).parent / "assets/maths.js").read_text())
     for ems in (30, 70, 200):
         formula = f'<div class="katex" style="width: {ems}em"><annotation>x</annotation></div>'
@@ -189,6 +190,7 @@ def test_the_check_of_the_graph_sees_what_it_looks_for(change, without, said, ru
         "PATIENCE",
         3_000 if said and ("location.href" in change[0] or "visible" in change[0]) else 10_000,
     )
+    monkeypatch.setattr(browser_check, "CLICKED", 1)
     _graph(tmp_path, change, without)
     problems = browser_check.check_graph(running, tmp_path)
     assert (said in " ".join(problems)) if said else not problems

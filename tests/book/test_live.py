@@ -222,12 +222,12 @@ def test_every_value_of_every_knob_gives_in_chromium_what_it_gives_here(page):
 
 @pytest.mark.slow
 def test_the_check_of_the_book_sees_a_page_that_derives_something_else(page, monkeypatch):
-    monkeypatch.setattr(browser_check, "LIVE", (("ksvd", {"scores": "e_only"}), ("svr", {"loss": "hinge"})))
+    monkeypatch.setattr(browser_check, "LIVE", (("svr", {"loss": "hinge"}), ("ksvd", {"scores": "e_only"})))
     with browser_check.browser() as running:
         assert browser_check.check_live(running, page) == []
         (page / "_static/live/libraries.js").rename(page / "_static/live/gone.js")
-        (found,) = [p for p in browser_check.check_live(running, page) if "another derivation" in p][:1]
-        assert "ksvd" in found
+        found = [p for p in browser_check.check_live(running, page) if "another derivation" in p]
+        assert any("ksvd" in problem for problem in found)
         (page / "_static/live/gone.js").rename(page / "_static/live/libraries.js")
 
 
