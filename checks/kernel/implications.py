@@ -44,7 +44,7 @@ def implication(name: str, s: Implication) -> Theorem:
     left = ix.Mul((factor, conclusion))
     require_any(left, right)
     strict, known = s.conclusion.relation == ">", facts_of(s.hypotheses)
-    for wanted in (NONNEGATIVE, POSITIVE):
+    for wanted in (NONNEGATIVE, *([POSITIVE] if strict else [])):
         for m in (m for h, m in multipliers if h.relation != "="):
             _require_sign(m, wanted, s)
     exprs = (left, right, *(h.term.entry() for h in s.hypotheses))

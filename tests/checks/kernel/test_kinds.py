@@ -81,6 +81,15 @@ def accepted(statements: list[Any]) -> list[bool]:
     ]
 
 
+def refused(statements: list[Any]) -> bool:
+    """Whether of each statement something is no theorem: of most it is the first that is asked."""
+    made = [[e for e in export(f"statement{n}", s) if e.theorems] for n, s in enumerate(statements)]
+    first = [e.theorems[:1] for m in made for e in m]
+    failed = {o.name for o in rocq.check(first, seconds=150) if o.outcome == "failed"}
+    left = [s for s, m in zip(statements, made, strict=True) if not failed & {e.theorems[0].name for e in m}]
+    return not left or not any(accepted(left))
+
+
 def test_a_kernel_is_stated_for_all_weights_and_points_of_its_domain() -> None:
     theorems = export("cosine", of_kind(Positive)["wang2024/prose-mercer-cosine"])[0].theorems
     assert theorems[0].statement.splitlines()[1:5] == [
@@ -105,7 +114,7 @@ def test_kernels_are_positive_semidefinite_and_other_kernels_are_not_shown_to_be
     wrong.append(replace(claims["rbf"], certificate=replace(scaled, inner=Exp(other))))
     wrong.append(replace(claims["exponential"], ranges=((claims["exponential"].ranges[0][0], "real"),)))
     wrong.append(replace(claims["cosine"], domain="R^d"))
-    assert not any(accepted(wrong))
+    assert refused(wrong)
 
 
 def test_a_program_is_stated_at_two_points_and_a_mix_of_them() -> None:
@@ -128,7 +137,7 @@ def test_programs_are_convex_and_other_programs_are_not_shown_to_be() -> None:
     bent = replace(first, lhs=first.lhs * first.lhs)
     wrong.append(replace(programs[0], constraints=(bent, *programs[0].constraints[1:])))
     wrong.append(replace(programs[0], objective=programs[0].objective * programs[0].objective + as_term(1)))
-    assert not any(accepted([Convex(p) for p in wrong]))
+    assert refused([Convex(p) for p in wrong])
 
 
 @needs_rocq
@@ -142,7 +151,7 @@ def test_recurrences_have_their_closed_forms_and_no_others() -> None:
     wrong += [replace(s, base=(replace(s.base[0], value=s.base[0].value + 1), *s.base[1:])) for s in right]
     slope = claims["nguyen2023/eq13"].slope
     wrong.append(replace(claims["nguyen2023/eq13"], slope=(slope[0], slope[1] + 1)))
-    assert not any(accepted(wrong))
+    assert refused(wrong)
 
 
 @needs_rocq
@@ -151,7 +160,7 @@ def test_averages_are_those_of_rows_that_are_printed_so_and_of_no_others() -> No
     assert "average_of (1 / 100) [3676 / 100; " in export("table", table)[0].theorems[0].statement
     unit = Fraction(2, 10)
     wrong = [replace(c, printed=c.printed + sign * unit) for c in small.columns for sign in (1, -1)]
-    assert accepted([table, small, *(Averages((c,)) for c in wrong)]) == [True, True, *[False] * len(wrong)]
+    assert all(accepted([table, small])) and refused([Averages((c,)) for c in wrong])
 
 
 @needs_rocq
@@ -422,7 +431,7 @@ def test_a_hypothesis_with_an_index_holds_at_the_value_of_which_the_conclusion_s
         for gone in right.hypotheses
     ]
     wrong += [replace(right, rhs=2 * right.rhs), replace(right, lhs=renamed(right.lhs, i, other))]
-    assert accepted([right, *wrong]) == [True, *[False] * len(wrong)]
+    assert all(accepted([right])) and refused(wrong)
     theorem = export("own", right)[0].theorems[0]
     lines = theorem.statement.split(" ->\n")
     assumed = [n for n, line in enumerate(lines[:-1]) if " = " in line]
@@ -459,7 +468,7 @@ def test_a_number_is_at_least_another_by_a_sign_and_by_no_other() -> None:
         AtLeast(x, as_term(0), x),
         replace(right, above=None),
     ]
-    assert accepted([right, AtLeast(1 / p, as_term(0), 1 / p), *wrong]) == [True, True, *[False] * len(wrong)]
+    assert all(accepted([right, AtLeast(1 / p, as_term(0), 1 / p)])) and refused(wrong)
     assert export("open", wrong[-1])[0].missing == ["an inequality without a formula for the difference"]
 
 
@@ -491,7 +500,7 @@ def test_iterations_converge_to_their_limit_for_these_step_sizes_only() -> None:
         replace(one, rate=as_term(Fraction(1, 2))),
         replace(one, high=None),
     ]
-    assert accepted([right, one, *wrong]) == [True, True, *[False] * len(wrong)]
+    assert all(accepted([right, one])) and refused(wrong)
 
 
 @needs_rocq
@@ -499,7 +508,7 @@ def test_an_approximation_is_of_its_order_and_no_better() -> None:
     right = of_kind(Order)["wang2024/prose-taylor"]
     wrong = [replace(right, order=3), replace(right, approximate=2 * right.approximate)]
     wrong.append(replace(right, exact=right.exact + as_term(right.small)))
-    assert accepted([right, *wrong]) == [True, *[False] * len(wrong)]
+    assert all(accepted([right])) and refused(wrong)
 
 
 @needs_rocq
@@ -516,7 +525,7 @@ def test_a_gap_of_exp_above_its_tangent_is_seen_to_be_one_and_no_other_is() -> N
         replace(least, above=exp(x) - exp(a) - exp(x) * (x - a)),
         replace(least, above=exp(x) - exp(a) + exp(a) * (x - a)),
     ]
-    assert accepted([least, *wrong]) == [True, *[False] * len(wrong)]
+    assert all(accepted([least])) and refused(wrong)
 
 
 @needs_rocq
@@ -531,7 +540,7 @@ def test_a_minimum_by_an_assumed_convexity_is_shown_and_no_other_is() -> None:
         wrong += [replace(s, point=2 * s.point), replace(s, energy=2 * s.energy), replace(s, above=swapped)]
         wrong += [replace(s, above=-s.above, energy=-s.energy), replace(s, convex=())]
     wrong += [replace(local, says=says) for says in ("a local maximum", "the only global minimum")]
-    assert accepted([local, least, *wrong]) == [True, True, *[False] * len(wrong)]
+    assert all(accepted([local, least])) and refused(wrong)
     (near, _), (everywhere, _) = (export(s.says.replace(" ", "_"), s)[0].theorems for s in (local, least))
     without = [
         replace(near, statement=near.statement.replace("convex_near power (c j) radius", "0 < radius")),
@@ -555,4 +564,4 @@ def test_the_only_least_point_is_shown_to_be_the_only_one() -> None:
     wrong = [replace(only, point=2 * a), replace(only, energy=energy + a.T @ x), flat]
     beside = squared_norm(x - a) / 2 + (a.T @ (x - a)) ** 2
     more = Extremum(beside, X, a, "the only global minimum", above=beside)
-    assert accepted([only, more, *wrong]) == [True, True, *[False] * len(wrong)]
+    assert all(accepted([only, more])) and refused(wrong)
