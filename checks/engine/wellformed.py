@@ -14,7 +14,18 @@ import sympy as sp
 from checks.engine.hypotheses import apply_definitions, check_given, check_promises
 from checks.engine.names import check_letters, check_names
 from checks.engine.notation import all_terms, notation
-from checks.statement import Fact, Given, Identity, Kind, Link, Malformed, held, tensors_of, terms_of
+from checks.statement import (
+    Fact,
+    Given,
+    Identity,
+    Kind,
+    Link,
+    Malformed,
+    held,
+    shared_with,
+    tensors_of,
+    terms_of,
+)
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import EXPONENT, is_unknown
@@ -497,7 +508,7 @@ def _inner_shapes(statement: Any) -> None:
     conclusion = getattr(statement, "conclusion", None)
     if isinstance(conclusion, Fact):
         own = conclusion.term.entry()
-        shared = ix.free_indices(own)
+        shared = shared_with(conclusion)
         for fact in (f for f in statement.hypotheses if f.relation == conclusion.relation):
             if any(nf.equal(expr, own) for expr in in_other_letters(fact.term.entry(), shared, shared)):
                 raise Malformed(f"the hypothesis {fact.name} is the conclusion")

@@ -14,7 +14,7 @@ from checks.engine.instances import Instance, as_written, describe, entries_of
 from checks.engine.judge import ENGINES, conformable
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence
-from checks.statement import RELATIONS, Fact, Given, Kind, Malformed, follows_latex
+from checks.statement import RELATIONS, Fact, Given, Kind, Malformed, follows_latex, shared_with
 from derivations.calculus import exact
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -208,7 +208,7 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
         shapes = conformable(fact.term)
         if not shapes.passed:
             return Finding([shapes], counterexample=shapes.detail)
-    shared = ix.free_indices(statement.conclusion.term.entry())
+    shared = shared_with(statement.conclusion)
     pinned = tuple((i, n) for i, n in statement.point.at if i in shared)
     everywhere = replace(statement.point, at=pinned)  # an index of a hypothesis alone takes all its values
     kept = [true_at(h, everywhere, statement.given) for h in statement.hypotheses]

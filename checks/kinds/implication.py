@@ -26,7 +26,7 @@ from checks.engine.printing import added
 from checks.evidence import Evidence
 from checks.kinds.extremum import CONVEX
 from checks.kinds.extremum import nonnegative as visibly
-from checks.statement import Fact, Kind, Malformed, follows_latex
+from checks.statement import Fact, Kind, Malformed, follows_latex, shared_with
 from derivations.calculus import cases
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
@@ -252,7 +252,7 @@ def _check_uses(statement: Implication) -> None:
 
 
 def _shared(statement: Implication) -> set[Index]:
-    return ix.free_indices(statement.conclusion.term.entry())
+    return shared_with(statement.conclusion)
 
 
 def _undefined(statement: Implication) -> str:

@@ -965,7 +965,9 @@ def symbols(term: Term) -> set[Tensor]:
 
 
 def free(term: Term) -> set[Index]:
-    """The indices that a term leaves free, also in what is put into it."""
+    """The indices that a term leaves free, also in what is put into it, and in what was derived."""
+    if isinstance(term.data, ix.Expr):
+        return ix.free_indices(term.data)
     bound = {term.data} if isinstance(term, (SumOver, Stack)) else set()
     data = () if bound else term.data if isinstance(term.data, tuple) else (term.data,)
     here = {x for x in data if isinstance(x, Index)}

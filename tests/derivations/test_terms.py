@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from checks.engine.wellformed import check
+from checks.statement import Identity, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import term as tm
@@ -18,6 +20,7 @@ from derivations.calculus.functions import EXACT_FUNCTIONS
 from derivations.calculus.gradients import at_point, kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.printing import form_latex, to_expr
+from derivations.calculus.program import Raw
 from derivations.calculus.term import NonConformable, Term, as_term, hadamard, size, sum_over
 
 SIZES = {"N": 3, "M": 2}
@@ -282,6 +285,14 @@ def test_what_is_no_index_number_or_size_is_said_at_once() -> None:
 def test_whoever_calculates_with_an_index_is_told_what_to_write(made: Any) -> None:
     with pytest.raises(TypeError, match=r"sum_over\(l, not_later\(l, i\)\)"):
         made(Index("i", "N"), Index("j", "N"))
+
+
+def test_a_sum_takes_in_no_index_of_what_was_derived() -> None:
+    u, derived = as_term(Tensor("u", ("N",))), Raw((), as_term(x)[j].entry())
+    assert (sum_over(j, u[j]) * derived).latex() == r"\left(\sum_{j=1}^{N} u_{j}\right)\,\left({x}_{j}\right)"
+    caught = Identity(at_point(sum_over(j, u[j] * as_term(s)), s, derived), derived * sum_over(i, u[i]))
+    with pytest.raises(Malformed, match="j in what is put for s is a letter that is bound there"):
+        check(caught)
 
 
 def test_a_product_entry_by_entry() -> None:
