@@ -36,7 +36,7 @@ from derivations.calculus.constraint import Raw
 from derivations.calculus.exact import Exponential
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.naming import may_vanish
-from derivations.calculus.term import Term
+from derivations.calculus.term import Term, before_factor
 
 _RELATIONS = ("=", ">=", ">")
 
@@ -72,7 +72,9 @@ class Use(NamedTuple):
         if self.multiplier.latex() == "1" and not put:
             return sums + hypothesis.term.wrapped(2)
         fact = rf"\left({hypothesis.term.latex()}\right)" + (rf"\Big|_{{{put}}}" if put else "")
-        return sums + (fact if self.multiplier.latex() == "1" else rf"{self.multiplier.wrapped(2)}\,{fact}")
+        return sums + (
+            fact if self.multiplier.latex() == "1" else rf"{before_factor(self.multiplier)}\,{fact}"
+        )
 
     def indices(self, hypothesis: Fact) -> set[Index]:
         """The indices that are written in it, but for those of sums inside."""

@@ -828,6 +828,12 @@ def _side_by_side(factors: tuple[Term, ...], level: int) -> Iterator[str]:
         yield rf"\left({text}\right)" if caught and text == a.latex() else text
 
 
+def before_factor(term: Term) -> str:
+    """A factor as printed where something is written behind it."""
+    text = term.wrapped(_PRODUCT)
+    return rf"\left({text}\right)" if _takes_in(term) and text == term.latex() else text
+
+
 @lru_cache(maxsize=4096)
 def level_of(name: str) -> int:
     """How tightly a printed name holds together."""

@@ -16,6 +16,7 @@ from checks.kinds.implication import Implication, Use
 from checks.statement import Fact, Malformed
 from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.losses import loss
 from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, sqrt, sum_over, zeros
 
@@ -66,6 +67,13 @@ def test_an_index_that_a_conclusion_only_prints_is_that_of_the_hypothesis() -> N
         assert implied([Fact("a", a[i], ">=")], conclusion).holds is False  # a = (0, -1) at i = 1
         with pytest.raises(Malformed, match="is that of the conclusion"):
             implied([Fact("a", a[i], ">=")], conclusion, Use("a", one, ((i, l),), (l,)))
+
+
+def test_a_multiplier_does_not_take_in_what_it_multiplies() -> None:
+    logarithm = loss("entropy", as_term(Tensor("q", positive=True)))
+    proof = implied([Fact("a", a[i], "=")], Fact("c", logarithm * a[i], "="), ("a", logarithm))
+    factor = r"\left(q \log q\right)\,"
+    assert proof.proved and proof.steps[-1]["latex"] == rf"{factor}a_{{i}} = {factor}\left(a_{{i}}\right)"
 
 
 def test_an_index_of_what_was_derived_is_said_once_for_all() -> None:
