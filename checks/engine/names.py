@@ -78,13 +78,19 @@ def _shows_its_index(term: Term) -> None:
     """
     index = term.data if isinstance(term, (SumOver, Stack, Softmax)) else None
     for _, inner in subterms(term) if index else ():
-        if isinstance(inner, Named) and index in free(inner):
+        name, meant = _name_and_meaning(inner)
+        if name and index in free(meant) and name != meant.latex():
             letter = index.latex.strip()
-            shown = re.search(r"[_^(\[].*", _WORDS.sub(" ", inner.data))  # not in sim, nor in \mu
+            shown = re.search(r"[_^(\[].*", _WORDS.sub(" ", name))  # not in sim, nor in \mu
             if not shown or not _stands(letter, shown[0]):
-                raise Malformed(
-                    f"the name {inner.data} does not show the index {index.name} of a sum around it"
-                )
+                raise Malformed(f"the name {name} does not show the index {index.name} of a sum around it")
+
+
+def _name_and_meaning(term: Term) -> tuple[str, Term]:
+    """The name that a term prints, as a gradient prints that of an energy, and the formula that it names."""
+    if isinstance(term, Gradient | Differential):
+        return term.data[-1], term.data[0]
+    return (term.data, term.args[0]) if isinstance(term, Named) else ("", term)
 
 
 def _stands(letter: str, text: str) -> bool:
