@@ -375,6 +375,21 @@ def test_the_name_of_an_energy_shows_the_index_of_a_sum_around_its_gradient() ->
         found(Identity(sum_over(i, grad(u * as_term(x), x)), sum_over(i, u)))
 
 
+def test_a_name_shows_the_index_for_all_values_of_which_something_is_defined_or_constrained() -> None:
+    """c_i = w with w = u_i reads as one number for all i."""
+    u, c, x = as_term(Tensor("u", ("N",))), Tensor("c", ("N",)), Tensor("x")
+    for name in ("w_i", "w"):
+        meant = named(name, u[i])
+        limit = Constraint(as_term(x) - meant, as_term(0), Tensor("m", ("N",)), (i,))
+        of_all = Identity(as_term(c)[j] * 2, 2 * u[j], given=(Given(c, (i,), meant, "r"),))
+        for statement in (of_all, Convex(Program("P", (x,), as_term(x) ** 2, (limit,)))):
+            if name == "w_i":
+                assert judge(statement).proved
+                continue
+            with pytest.raises(Malformed, match="the name w does not show the index i"):
+                judge(statement)
+
+
 def test_a_kernel_whose_shapes_do_not_agree_is_refuted() -> None:
     points, other = Tensor("p", ("N", "d")), as_term(Tensor("q", ("N", "e")))
     one = as_term(points)
