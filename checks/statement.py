@@ -149,13 +149,20 @@ class Kind:
 Statement = Kind | Identity | Definition | All
 
 
+def shared_with(conclusion: Fact) -> set[Index]:
+    """The indices that are the same in a conclusion and in its hypotheses: all that it prints, also where
+    its value does not depend on them.
+    """
+    return free(conclusion.term)
+
+
 def follows_latex(hypotheses: tuple[Fact, ...], conclusion: Fact) -> str:
     """Hypotheses and conclusion as printed, with what their indices run over: those of the conclusion all of
     it, others a hypothesis alone.
     """
     if not hypotheses:
         return conclusion.latex()
-    shared = free(conclusion.term)
+    shared = shared_with(conclusion)
     left = r",\quad ".join(h.latex() + for_all(free(h.term) - shared, r"\ ") for h in hypotheses)
     return rf"{left} \;\Longrightarrow\; {conclusion.latex()}" + for_all(shared, r"\qquad ")
 

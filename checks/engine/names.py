@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -66,25 +66,43 @@ def check_names(statement: Any, indices: set[Index]) -> None:
             entry = _is_entry(name, shape, others, letters)
             if entry or _calculated(name) or _reads(name, shape, others, sizes | functions, letters):
                 raise Malformed(f"{name} reads as a formula, which is not the one that it names")
-    for term in terms:
-        _shows_its_index(term)
+    for index, term in _bound(statement, terms):
+        _shows(index, term)
     for tensor in sorted(tensors, key=repr):
         _symbol(tensor, tensors - {tensor}, sizes, letters, tensor in defined)
 
 
-def _shows_its_index(term: Term) -> None:
-    """The name of a formula below a sum shows the index of the sum, behind its letter: c reads as one
-    number for all of it.
+def _bound(statement: Any, terms: list[Term]) -> Iterator[tuple[Index, Term]]:
+    """The indices of sums, and those for all values of which something is defined or constrained, with the
+    formulas in which they are.
     """
-    index = term.data if isinstance(term, (SumOver, Stack, Softmax)) else None
-    for _, inner in subterms(term) if index else ():
-        if isinstance(inner, Named) and index in free(inner):
+    yield from ((t.data, t) for t in terms if isinstance(t, SumOver | Stack | Softmax))
+    defined = (*(getattr(statement, "given", ()) or ()), *getattr(statement, "solution", ()))
+    yield from ((index, g.value) for g in defined for index in g.at)
+    for c in getattr(getattr(statement, "program", None), "constraints", ()):
+        yield from ((index, side) for index in c.over for side in (c.lhs, c.rhs))
+
+
+def _shows(index: Index, term: Term) -> None:
+    """The name of a formula in which an index is bound shows it, behind its letter: below a sum, c reads as
+    one number for all of it.
+    """
+    for _, inner in subterms(term):
+        name, meant = _name_and_meaning(inner)
+        if name and index in free(meant) and name != meant.latex():
             letter = index.latex.strip()
-            shown = re.search(r"[_^(\[].*", _WORDS.sub(" ", inner.data))  # not in sim, nor in \mu
+            shown = re.search(r"[_^(\[].*", _WORDS.sub(" ", name))  # not in sim, nor in \mu
             if not shown or not _stands(letter, shown[0]):
                 raise Malformed(
-                    f"the name {inner.data} does not show the index {index.name} of a sum around it"
+                    f"the name {name} does not show the index {index.name} that is bound around it"
                 )
+
+
+def _name_and_meaning(term: Term) -> tuple[str, Term]:
+    """The name that a term prints, as a gradient prints that of an energy, and the formula that it names."""
+    if isinstance(term, Gradient | Differential):
+        return term.data[-1], term.data[0]
+    return (term.data, term.args[0]) if isinstance(term, Named) else ("", term)
 
 
 def _stands(letter: str, text: str) -> bool:

@@ -11,6 +11,7 @@ from checks.statement import Kind, Malformed, tensors_of, terms_of
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.gradients import Differential, Formula, Gradient, SymbolicPower
 from derivations.calculus.index import Tensor
+from derivations.calculus.losses import Loss, meanings
 from derivations.calculus.masks import Previous
 from derivations.calculus.naming import (
     flat,
@@ -71,8 +72,17 @@ def notation(statement: Any) -> list[str]:
             if functions.setdefault(flat(symbol), name) != name:
                 raise Malformed(f"{name} is printed {symbol}, as another function is")
     lines = [f"{n} = {meaning}" for n, meaning in names.items() if unicode_math(n) != unicode_math(meaning)]
+    lines += _losses(statement)
     rowwise = any(isinstance(term, RowSoftmax) for term in all_terms(statement))
     return lines + [ENTRYWISE] * any(map(_entrywise, terms_of(statement))) + [ROWWISE] * rowwise
+
+
+def _losses(statement: Any) -> list[str]:
+    """What the notation of losses stands for, where no program that is printed says it."""
+    terms = (term for term in all_terms(statement) if isinstance(term, Loss) and term.listed.meaning)
+    found = dict.fromkeys(line for term in terms for line in meanings(term))
+    shown = statement.statement_latex() if found and hasattr(statement, "program") else ""
+    return [line for line in found if line not in shown]
 
 
 def _entrywise(term: Term) -> bool:
@@ -132,8 +142,13 @@ def _named(term: Term) -> Iterator[tuple[str, str]]:
     if isinstance(term, Formula):
         yield r"F(u)", Raw((), parse(term.data[0], {"u": Tensor("u").scalar})).latex()
     if isinstance(term, Apply) and not is_unknown(term.data[0]) and term.data[1].lstrip("\\") != term.data[0]:
-        known = rf"\operatorname{{{term.data[0]}}}(u)"
-        yield f"{term.data[1]}(u)", r"\operatorname{elu}(u) + 1" if term.data[0] == "elu1" else known
+        yield f"{term.data[1]}(u)", _SAID.get(term.data[0], rf"\operatorname{{{term.data[0]}}}(u)")
+    if isinstance(term, Apply) and term.data[0] == term.data[1] in _SAID:
+        yield rf"\operatorname{{{term.data[0]}}}(u)", _SAID[term.data[0]]
+
+
+_SAID = {"elu1": r"\operatorname{elu}(u) + 1", "clip": r"\max(-1, \min(u, 1))"}
+"""What the functions are whose names do not say it."""
 
 
 def _is_array(term: Term) -> bool:

@@ -14,7 +14,18 @@ import sympy as sp
 from checks.engine.hypotheses import apply_definitions, check_given, check_promises
 from checks.engine.names import check_letters, check_names
 from checks.engine.notation import all_terms, notation
-from checks.statement import Fact, Given, Identity, Kind, Link, Malformed, held, tensors_of, terms_of
+from checks.statement import (
+    Fact,
+    Given,
+    Identity,
+    Kind,
+    Link,
+    Malformed,
+    held,
+    shared_with,
+    tensors_of,
+    terms_of,
+)
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import EXPONENT, is_unknown
@@ -29,7 +40,7 @@ from derivations.calculus.gradients import (
 )
 from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.naming import canonical, is_size, may_be_negative
-from derivations.calculus.program import Program
+from derivations.calculus.program import Program, Raw
 from derivations.calculus.term import (
     ONE,
     Ambiguous,
@@ -42,6 +53,7 @@ from derivations.calculus.term import (
     Part,
     Pick,
     Size,
+    Softmax,
     Stack,
     SumOver,
     Symbol,
@@ -497,7 +509,7 @@ def _inner_shapes(statement: Any) -> None:
     conclusion = getattr(statement, "conclusion", None)
     if isinstance(conclusion, Fact):
         own = conclusion.term.entry()
-        shared = ix.free_indices(own)
+        shared = shared_with(conclusion)
         for fact in (f for f in statement.hypotheses if f.relation == conclusion.relation):
             if any(nf.equal(expr, own) for expr in in_other_letters(fact.term.entry(), shared, shared)):
                 raise Malformed(f"the hypothesis {fact.name} is the conclusion")
@@ -582,10 +594,17 @@ def keep_promises(
 
 def _not_caught(inner: Term, tensor: Tensor, value: Term) -> None:
     """No sum may bind a letter of what is put in: as printed it is then read as the letter of the sum."""
-    scopes = [t for _, t in subterms(inner) if isinstance(t, SumOver | Stack) and tensor in _tensors(t)]
-    if caught := {t.data.latex for t in scopes} & {i.latex for i in free(value)}:
+    scopes = [letters for _, t in subterms(inner) if (letters := _bound(t)) and tensor in _tensors(t)]
+    if caught := set().union(*scopes) & {i.latex.strip() for i in free(value)}:
         letters = ", ".join(sorted(caught))
         raise Malformed(f"{letters} in what is put for {tensor.name} is a letter that is bound there")
+
+
+def _bound(term: Term) -> set[str]:
+    """The letters that a term binds as it is printed: of a softmax its own, over which it is normalised."""
+    if isinstance(term, Raw):
+        return set(re.findall(r"\\sum_\{(.+?)=1\}", term.latex()))
+    return {term.data.latex.strip()} if isinstance(term, SumOver | Stack | Softmax) else set()
 
 
 def _derived(term: Term) -> Iterator[Derived]:

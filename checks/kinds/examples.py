@@ -14,7 +14,16 @@ from checks.engine.instances import Instance, as_written, describe, entries_of
 from checks.engine.judge import ENGINES, conformable
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence
-from checks.statement import RELATIONS, Fact, Given, Kind, Malformed, follows_latex
+from checks.statement import (
+    RELATIONS,
+    Fact,
+    Given,
+    Kind,
+    Malformed,
+    follows_latex,
+    for_all,
+    shared_with,
+)
 from derivations.calculus import exact
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -22,7 +31,7 @@ from derivations.calculus.components import NotExact
 from derivations.calculus.exact import Exponential
 from derivations.calculus.functions import EXPONENT, is_unknown
 from derivations.calculus.index import Index, Tensor, summands
-from derivations.calculus.term import Term
+from derivations.calculus.term import Term, free
 
 Values = tuple[tuple[Tensor, Any], ...]
 
@@ -186,8 +195,9 @@ class Example(Kind):
     label: str = ""
 
     def statement_latex(self) -> str:
-        """The facts, one a line."""
-        lines = [f.latex() for f in self.facts]
+        """The facts, one a line; those of an index that the instance does not fix hold for each."""
+        fixed = {index for index, _ in self.point.at}
+        lines = [f.latex() + for_all(free(f.term) - fixed, r"\ ") for f in self.facts]
         shown = lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
         return rf"{shown} \quad \text{{at one instance}}"
 
@@ -208,7 +218,7 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
         shapes = conformable(fact.term)
         if not shapes.passed:
             return Finding([shapes], counterexample=shapes.detail)
-    shared = ix.free_indices(statement.conclusion.term.entry())
+    shared = shared_with(statement.conclusion)
     pinned = tuple((i, n) for i, n in statement.point.at if i in shared)
     everywhere = replace(statement.point, at=pinned)  # an index of a hypothesis alone takes all its values
     kept = [true_at(h, everywhere, statement.given) for h in statement.hypotheses]

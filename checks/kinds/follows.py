@@ -40,7 +40,7 @@ from derivations.calculus.components import NotExact
 from derivations.calculus.functions import NONNEGATIVE
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.naming import may_vanish
-from derivations.calculus.term import NonConformable, Product, Term, as_term
+from derivations.calculus.term import NonConformable, Product, Term, as_term, before_factor
 
 INSTANCES = 6
 ONE, ZERO = as_term(1), as_term(0)
@@ -292,7 +292,7 @@ def _steps(statement: Follows, why: str) -> list[dict[str, Any]]:
         latex = rf"{h.residual.symbol} := {_difference(h.lhs, h.rhs)}"
         reason = h.reason or "a hypothesis: this residual vanishes"
         steps.append(attempt("hypothesis", latex, reason, True))
-    left, factor = _difference(statement.lhs, statement.rhs), statement.factor.wrapped(2)
+    left, factor = _difference(statement.lhs, statement.rhs), before_factor(statement.factor)
     if statement.over:
         left = rf"\left({left}\right)^{{2}}"
     if factor != "1":

@@ -26,7 +26,7 @@ from checks.engine.printing import added
 from checks.evidence import Evidence
 from checks.kinds.extremum import CONVEX
 from checks.kinds.extremum import nonnegative as visibly
-from checks.statement import Fact, Kind, Malformed, follows_latex
+from checks.statement import Fact, Kind, Malformed, follows_latex, shared_with
 from derivations.calculus import cases
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
@@ -36,7 +36,7 @@ from derivations.calculus.constraint import Raw
 from derivations.calculus.exact import Exponential
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.naming import may_vanish
-from derivations.calculus.term import Term
+from derivations.calculus.term import Term, before_factor
 
 _RELATIONS = ("=", ">=", ">")
 
@@ -72,7 +72,9 @@ class Use(NamedTuple):
         if self.multiplier.latex() == "1" and not put:
             return sums + hypothesis.term.wrapped(2)
         fact = rf"\left({hypothesis.term.latex()}\right)" + (rf"\Big|_{{{put}}}" if put else "")
-        return sums + (fact if self.multiplier.latex() == "1" else rf"{self.multiplier.wrapped(2)}\,{fact}")
+        return sums + (
+            fact if self.multiplier.latex() == "1" else rf"{before_factor(self.multiplier)}\,{fact}"
+        )
 
     def indices(self, hypothesis: Fact) -> set[Index]:
         """The indices that are written in it, but for those of sums inside."""
@@ -252,7 +254,7 @@ def _check_uses(statement: Implication) -> None:
 
 
 def _shared(statement: Implication) -> set[Index]:
-    return ix.free_indices(statement.conclusion.term.entry())
+    return shared_with(statement.conclusion)
 
 
 def _undefined(statement: Implication) -> str:

@@ -137,6 +137,8 @@ _COMPARE = (Identity, Stacked, AtLeast, Order, GaussianMean, NormalMean)
 _RESTATE = (Definition, Follows, Implication)
 """What else than an equation may say what an equation says: its name, or when it holds."""
 
+ZERO = ix.Num(Fraction(0))
+
 
 def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     """A statement of one side, of one instance, that what is printed fails, or that assumes what it says; of
@@ -224,7 +226,19 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             used = {f.term for f in repair.hypotheses if f.relation == "=" or f.name in names}
             return bool(tensors_of(tuple(used)) - tensors_of((printed, repair.conclusion)))
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
-    return isinstance(repair, Example)
+    return isinstance(repair, Example) or (isinstance(repair, Follows) and _is_hypothesis(repair))
+
+
+def _is_hypothesis(repair: Follows) -> bool:
+    """Whether an equation of numbers is concluded from one alone, times what is never 0: then it is that
+    one.
+    """
+    certificate = repair.certificate.entry() if not (repair.over or repair.lhs.shape()) else ZERO
+    used = [h.residual for h in repair.hypotheses if h.residual in ix.tensors(certificate)]
+    if repair.relation != "=" or len(used) != 1 or used[0].dims:
+        return False
+    times = ix.define(certificate, used[0], lambda: ix.Num(Fraction(1)))
+    return 0 not in signs(times) and equal(certificate, times * used[0].scalar)
 
 
 def _multipliers(repair: Implication) -> list[Term]:
@@ -327,7 +341,7 @@ def _holds_for_any(difference: Term, sides: set[Any]) -> bool:
 def _vanish(terms: tuple[Term, ...], given: tuple[Given, ...]) -> bool:
     """Whether formulas are zero once definitions are put in; not those that fit together nowhere."""
     entries = [general_entry(t, given) for t in terms]
-    return all(e is not None and equal(e, ix.Num(Fraction(0))) for e in entries)
+    return all(e is not None and equal(e, ZERO) for e in entries)
 
 
 def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
@@ -343,7 +357,7 @@ def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
         ones = [e for t in terms if (e := general_entry(t, p.given)) is not None]
         own = {t.name for e in ones for t in ix.tensors(e)} - named(p)
         joined = _joined(ones, own) if len(ones) == len(repair.hypotheses) else []
-        left = [e for e in joined if not equal(e, ix.Num(Fraction(0)))]
+        left = [e for e in joined if not equal(e, ZERO)]
         pieces = len(joined) < len(ones)
         if any(_says(e, form, fixed) for e in ones for form in _powers(two)) or (
             left and all(_says(e, two, fixed, pieces) for e in left)

@@ -87,6 +87,7 @@ class Entry:
     samples: tuple[Fraction, ...] = ()
     indicator: bool = False
     level: int = 3
+    takes_in: bool = False
     homogeneous: bool = False
     meaning: Callable[..., str] | None = None
 
@@ -239,6 +240,7 @@ _LISTED = (
         lambda y, a, i: Value(pieces=((a, "exponential", y / a - 1, ()),)),
         lambda z: rf"{_tight(z)} \log {_tight(z)}",
         level=2,
+        takes_in=True,
         slope=lambda y, a, i: ix.exp(y / a - 1),
         meaning=lambda: r"0 \log 0 = 0",
     ),
@@ -254,6 +256,7 @@ _LISTED = (
         lambda y, a, i: Value(pieces=((a, "entropy", y / a, ()),), limits=_simplex(y, i, a)),
         lambda z: _log_sum_exp_latex(z),
         vector=True,
+        takes_in=True,
         level=2,
         meaning=lambda: r"\operatorname{logsumexp}\left(u\right) = \log \sum_{k} \exp\left(u_{k}\right)",
     ),

@@ -166,6 +166,7 @@ class Gradient(Derived):
     """The gradient of a scalar by a tensor: ``data`` = (scalar term, tensor, LaTeX of the scalar)."""
 
     level = 3
+    takes_in = True
 
     def shape(self) -> Shape:
         energy, tensor, _ = self.data

@@ -47,6 +47,10 @@ class Loss(Term):
         return self.listed.level
 
     @property
+    def takes_in(self) -> bool:  # type: ignore[override]
+        return self.listed.takes_in
+
+    @property
     def listed(self) -> Entry:
         """Its entry of the table."""
         return CONJUGATES[self.data]

@@ -96,6 +96,7 @@ class Term:
         return rf"$\displaystyle {self.latex()}$"
 
     level = _ATOM
+    takes_in = False  # what is written behind it reads as a part of it, as behind log x
 
     def wrapped(self, level: int, after: bool = False) -> str:
         """LaTeX with parentheses where the surrounding operation binds tighter, or where it follows a sign or
@@ -809,14 +810,28 @@ def _open_sums(term: Term) -> set[str]:
     return _open_sums(term.args[0]) if isinstance(term, Neg) else set()
 
 
+def _takes_in(term: Term) -> bool:
+    """Whether what is written behind a factor reads as a part of its end."""
+    if isinstance(term, Product | MatMul | Neg | SumOver):
+        return _takes_in(term.args[-1])
+    return term.takes_in
+
+
 def _side_by_side(factors: tuple[Term, ...], level: int) -> Iterator[str]:
     """Factors as printed one after the other: parentheses around a later one that starts with a sign, and
-    around a sum that would take in an index of a later one.
+    around one that would take in a later one, or a sum that would take in its index.
     """
     for n, a in enumerate(factors):
         text = a.wrapped(level, after=n > 0)
         reach = {i.name for later in factors[n + 1 :] for i in free(later)}
-        yield rf"\left({text}\right)" if reach & _open_sums(a) and text == a.latex() else text
+        caught = reach & _open_sums(a) or (n + 1 < len(factors) and _takes_in(a))
+        yield rf"\left({text}\right)" if caught and text == a.latex() else text
+
+
+def before_factor(term: Term) -> str:
+    """A factor as printed where something is written behind it."""
+    text = term.wrapped(_PRODUCT)
+    return rf"\left({text}\right)" if _takes_in(term) and text == term.latex() else text
 
 
 @lru_cache(maxsize=4096)
@@ -965,7 +980,9 @@ def symbols(term: Term) -> set[Tensor]:
 
 
 def free(term: Term) -> set[Index]:
-    """The indices that a term leaves free, also in what is put into it."""
+    """The indices that a term leaves free, also in what is put into it, and in what was derived."""
+    if isinstance(term.data, ix.Expr):
+        return ix.free_indices(term.data)
     bound = {term.data} if isinstance(term, (SumOver, Stack)) else set()
     data = () if bound else term.data if isinstance(term.data, tuple) else (term.data,)
     here = {x for x in data if isinstance(x, Index)}

@@ -9,15 +9,19 @@ from typing import Any
 
 import pytest
 
+from checks.engine.wellformed import check
+from checks.statement import Identity, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import term as tm
 from derivations.calculus.components import evaluate
 from derivations.calculus.exact import exact_exp
 from derivations.calculus.functions import EXACT_FUNCTIONS
-from derivations.calculus.gradients import at_point, kronecker
+from derivations.calculus.gradients import at_point, grad, kronecker
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.losses import loss
 from derivations.calculus.printing import form_latex, to_expr
+from derivations.calculus.program import Raw
 from derivations.calculus.term import NonConformable, Term, as_term, hadamard, size, sum_over
 
 SIZES = {"N": 3, "M": 2}
@@ -282,6 +286,37 @@ def test_what_is_no_index_number_or_size_is_said_at_once() -> None:
 def test_whoever_calculates_with_an_index_is_told_what_to_write(made: Any) -> None:
     with pytest.raises(TypeError, match=r"sum_over\(l, not_later\(l, i\)\)"):
         made(Index("i", "N"), Index("j", "N"))
+
+
+def test_a_sum_takes_in_no_index_of_what_was_derived() -> None:
+    u, derived = as_term(Tensor("u", ("N",))), Raw((), as_term(x)[j].entry())
+    assert (sum_over(j, u[j]) * derived).latex() == r"\left(\sum_{j=1}^{N} u_{j}\right)\,\left({x}_{j}\right)"
+    caught = Identity(at_point(sum_over(j, u[j] * as_term(s)), s, derived), derived * sum_over(i, u[i]))
+    with pytest.raises(Malformed, match="j in what is put for s is a letter that is bound there"):
+        check(caught)
+
+
+@pytest.mark.parametrize("inner", [
+    tm.softmax(j, as_term(s) * as_term(x)[j]), Raw((), sum_over(i, as_term(s) * as_term(x)[i]).entry()),
+])  # fmt: skip
+def test_nothing_is_put_in_that_a_letter_bound_there_would_catch(inner: Term) -> None:
+    for value in (as_term(x)[j], sum_over(i, as_term(x)[i]) * as_term(x)[j]):
+        with pytest.raises(Malformed, match="j in what is put for s is a letter that is bound there"):
+            check(Identity(at_point(inner, s, value), as_term(s) * 0))
+
+
+@pytest.mark.parametrize(("factor", "printed"), [
+    (loss("entropy", s), r"s \log s"),
+    (2 * loss("entropy", s), r"2\,s \log s"),
+    (loss("log_sum_exp", tm.stack(i, as_term(x)[i])), r"\log \sum_{i=1}^{N} \exp\left(x_{i}\right)"),
+    (sum_over(i, loss("entropy", as_term(x)[i])), r"\sum_{i=1}^{N} {x}_{i} \log {x}_{i}"),
+    (grad(as_term(s) ** 2, s), r"\nabla_{s} E"),
+])  # fmt: skip
+def test_what_is_written_behind_a_factor_is_no_part_of_it(factor: Term, printed: str) -> None:
+    assert (factor * as_term(s)).latex().replace("{x}", "x") == rf"\left({printed}\right)\,s".replace(
+        "{x}", "x"
+    )
+    assert (as_term(s) * factor).latex().endswith(factor.latex()) and factor.latex() in (factor + s).latex()
 
 
 def test_a_product_entry_by_entry() -> None:

@@ -99,6 +99,16 @@ ROUND = ConvexProgram(
 
 
 IDLE: dict[str, tuple[Statement, Statement]] = {
+    "what is printed, times what is never 0, in equations": (
+        WRONG,
+        Follows((Equation((x - y) * (1 + x**2), NONE, R),), x + y, 2 * x, -as_term(R) / (1 + x**2), WHERE),
+    ),
+    "what is printed, times what is never 0 on both sides": (
+        WRONG,
+        Follows(
+            (Equation(x * (1 + x**2), y * (1 + x**2), R),), x + y, 2 * x, -as_term(R), WHERE, factor=1 + x**2
+        ),
+    ),
     "a product of matrices, grouped otherwise": (
         Identity(V @ (C @ (V - V @ C)), V),
         Identity(V @ (C @ (V - V @ C)), V @ C @ (V - V @ C)),

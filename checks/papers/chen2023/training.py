@@ -111,7 +111,7 @@ def _zero_is_stationary(a: KsvdAssumptions) -> All:
     inverse = (
         Fact("σ_1 is a singular value", square, "="),
         Fact("of a unit vector", as_term(left).T @ as_term(left) - 1, "="),
-        Fact("Λ = 1/σ_1", lam[l_] * as_term(top) - 1, "="),
+        Fact("Λ = 1/σ_1", lam[lp] * as_term(top) - 1, "="),
     )
     kernel = (kernel_rule(printed(a)),)
     return All(

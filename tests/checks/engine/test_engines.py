@@ -24,6 +24,7 @@ from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex, Dual, WellPosed
 from checks.run.verify import examine
 from checks.statement import All, Definition, Fact, Given, Identity, Link, Malformed
+from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.term import (
@@ -362,6 +363,31 @@ def test_a_name_below_a_sum_shows_the_index_of_the_sum() -> None:
         assert found(Identity(shown, sum_over(i, v * u))).proved
         assert found(Identity(shown, sum_over(i, v * u * u))).holds is False
     assert found(Identity(sum_over(j, named("c", u) * 1), sum_over(j, u))).proved
+
+
+def test_the_name_of_an_energy_shows_the_index_of_a_sum_around_its_gradient() -> None:
+    """Σ_i ∇E with E = u_i x reads as N ∇E."""
+    u, x = as_term(Tensor("u", ("N",)))[i], Tensor("x")
+    for name, energy in (("E_i", u * as_term(x)), (r"u_{i}\,x", u * as_term(x)), ("E", as_term(x) * 2)):
+        summed = sum_over(i, grad(energy, x, name))
+        assert found(Identity(summed, sum_over(i, u if name != "E" else as_term(2)))).proved
+    with pytest.raises(Malformed, match="the name E does not show the index i"):
+        found(Identity(sum_over(i, grad(u * as_term(x), x)), sum_over(i, u)))
+
+
+def test_a_name_shows_the_index_for_all_values_of_which_something_is_defined_or_constrained() -> None:
+    """c_i = w with w = u_i reads as one number for all i."""
+    u, c, x = as_term(Tensor("u", ("N",))), Tensor("c", ("N",)), Tensor("x")
+    for name in ("w_i", "w"):
+        meant = named(name, u[i])
+        limit = Constraint(as_term(x) - meant, as_term(0), Tensor("m", ("N",)), (i,))
+        of_all = Identity(as_term(c)[j] * 2, 2 * u[j], given=(Given(c, (i,), meant, "r"),))
+        for statement in (of_all, Convex(Program("P", (x,), as_term(x) ** 2, (limit,)))):
+            if name == "w_i":
+                assert judge(statement).proved
+                continue
+            with pytest.raises(Malformed, match="the name w does not show the index i"):
+                judge(statement)
 
 
 def test_a_kernel_whose_shapes_do_not_agree_is_refuted() -> None:

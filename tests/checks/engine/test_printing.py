@@ -10,14 +10,19 @@ import pytest
 from checks.audit import current
 from checks.engine.judge import judge
 from checks.engine.printing import conditions_latex, part_latex
+from checks.kinds.examples import Example, Point
+from checks.kinds.inequality import AtLeast
 from checks.kinds.positive import Positive
+from checks.kinds.programs import Convex
+from checks.kinds.unbounded import Bounded
 from checks.run.readings import printed
-from checks.statement import Identity, Malformed
+from checks.statement import Fact, Identity, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus.gradients import grad, power_p
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.losses import loss
 from derivations.calculus.masks import previous
-from derivations.calculus.program import Raw
+from derivations.calculus.program import Program, Raw
 from derivations.calculus.term import apply, as_term, squared_norm, sum_over
 from derivations.calculus.unicode import unicode_math, with_letters
 
@@ -130,3 +135,24 @@ def test_the_weights_of_a_kernel_have_a_letter_of_their_own() -> None:
         assert rf" v_{{{first.name}}} v_{{j}}" in shown
     shown = Positive(rows[i].T @ rows[i], points, i, Index("j", "n"), "R^d").statement_latex()
     assert " w_{i} w_{j}" in shown
+
+
+def test_notation_that_does_not_say_what_it_means_is_explained() -> None:
+    q, v = as_term(Tensor("q", positive=True)), Tensor("v")
+    tube = r"{\left|u\right|}_{q} = \max\left(\left|u\right| - q, 0\right)"
+    charged = loss("epsilon_insensitive", v, q)
+    for statement in (AtLeast(charged, as_term(0)), Convex(Program("P", (v,), charged))):
+        assert part_latex(statement).count(tube) == 1
+    bounded = Bounded(Program("P", (v,), charged), bound=as_term(0), gap=charged)
+    assert part_latex(bounded).count(tube) == 1  # the program says it
+    assert r"\operatorname{clip}(u) = \max(-1, \min(u, 1))" in part_latex(AtLeast(q, q * apply("clip", v)))
+
+
+def test_a_fact_about_an_index_that_no_instance_fixes_is_said_of_each() -> None:
+    i, w = Index("i", "N"), Tensor("w", ("N",))
+    facts = (Fact("w", as_term(w)[i] - 1, "="),)
+    sizes, shown = (("N", 2),), r"w_{i} - 1 = 0{} \quad \text{at one instance}"
+    every = Example(facts, Point(sizes, ((w, (1, 1)),)))
+    one = Example(facts, Point(sizes, ((w, (1, 2)),), ((i, 1),)))
+    assert judge(every).proved and part_latex(every) == shown.replace("0{}", r"0\ \text{(each } i\text{)}")
+    assert judge(one).proved and part_latex(one) == shown.replace("0{}", "0")

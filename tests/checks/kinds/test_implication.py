@@ -14,8 +14,11 @@ from checks.kernel.trees import NotCovered
 from checks.kinds.examples import Point
 from checks.kinds.implication import Implication, Use
 from checks.statement import Fact, Malformed
+from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import as_term, sqrt, sum_over
+from derivations.calculus.losses import loss
+from derivations.calculus.program import Raw
+from derivations.calculus.term import as_term, sqrt, sum_over, zeros
 
 i, j, k, l, p, q, r = (Index(name, "N") for name in "ijklpqr")
 OTHER = Index("m", "M")
@@ -56,6 +59,27 @@ def test_a_triangle_of_distances() -> None:
     of_those = Fact("triangle", D[i, j] + D[j, k] - D[i, k], ">=")
     with pytest.raises(Malformed, match="is that of the conclusion"):
         implied([of_those], quadrangle, Use("triangle", one, ((j, k), (k, l))), ("triangle", one))
+
+
+def test_an_index_that_a_conclusion_only_prints_is_that_of_the_hypothesis() -> None:
+    for nothing in (zeros("N")[i], at_point(c[i], Tensor("c", ("N",)), zeros("N"))):
+        conclusion = Fact("sum", sum_over(l, a[l]) + nothing, ">=")
+        assert implied([Fact("a", a[i], ">=")], conclusion).holds is False  # a = (0, -1) at i = 1
+        with pytest.raises(Malformed, match="is that of the conclusion"):
+            implied([Fact("a", a[i], ">=")], conclusion, Use("a", one, ((i, l),), (l,)))
+
+
+def test_a_multiplier_does_not_take_in_what_it_multiplies() -> None:
+    logarithm = loss("entropy", as_term(Tensor("q", positive=True)))
+    proof = implied([Fact("a", a[i], "=")], Fact("c", logarithm * a[i], "="), ("a", logarithm))
+    factor = r"\left(q \log q\right)\,"
+    assert proof.proved and proof.steps[-1]["latex"] == rf"{factor}a_{{i}} = {factor}\left(a_{{i}}\right)"
+
+
+def test_an_index_of_what_was_derived_is_said_once_for_all() -> None:
+    said = Implication((Fact("a", a[i], ">="),), Fact("c", Raw((), (2 * a[i]).entry()), ">="))
+    shown = r"a_{i} \ge 0 \;\Longrightarrow\; 2\,{a}_{i} \ge 0\qquad \text{(each } i\text{)}"
+    assert said.statement_latex() == shown
 
 
 def test_a_hypothesis_for_all_is_summed() -> None:
