@@ -235,9 +235,7 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
 
 def _turned(statement: Dual, result: dualiser.Dual) -> Iterator[Dual]:
     """A statement with minus some of the multipliers that the dualiser adds."""
-    added = set(result.program.variables if result.program else ())
-    added -= {c.multiplier for c in statement.program.constraints}
-    own = sorted(added & tensors_of((statement.conditions, statement.domain)), key=repr)
+    own = sorted(_added(statement, result) & tensors_of((statement.conditions, statement.domain)), key=repr)
     for signs in product((False, True), repeat=len(own)):
         chosen = [tensor for tensor, minus in zip(own, signs, strict=True) if minus]
         if chosen:
@@ -249,6 +247,12 @@ def _turned(statement: Dual, result: dualiser.Dual) -> Iterator[Dual]:
                     for c in statement.domain
                 ),
             )
+
+
+def _added(statement: Dual, result: dualiser.Dual) -> set[Tensor]:
+    """The multipliers of constraints that the dualiser adds."""
+    own = {c.multiplier for c in statement.program.constraints}
+    return set(result.program.variables if result.program else ()) - own
 
 
 def _with_minus(term: Term, tensors: Iterable[Tensor]) -> Term:
@@ -268,10 +272,13 @@ def _compared(statement: Dual, result: dualiser.Dual, seed: int, with_mutants: b
     same = {v: any(same_condition(result.conditions[v], e) for e in each) for v, each in read.items()}
     exprs = [t.entry() for t in printed.values()]
     derived = list(result.conditions.values())
+    # some value of a multiplier that the dualiser adds and nothing printed mentions may fulfil a condition
+    free = _added(statement, result) - tensors_of((statement.conditions, statement.domain))
+    binding = {v for v, e in result.conditions.items() if not ix.tensors(e) & free}
     wrong = [
         f"no condition from {v.name} is printed"
         for v, e in result.conditions.items()
-        if v not in printed and _escapes(exprs, e, statement.program, seed)
+        if v not in printed and v in binding and _escapes(exprs, e, statement.program, seed)
     ]
     others = {v: result.substitute(t.entry()) for v, t in printed.items() if v not in result.conditions}
     false = [v for v, e in others.items() if _escapes(derived, e, statement.program, seed)]
@@ -281,9 +288,9 @@ def _compared(statement: Dual, result: dualiser.Dual, seed: int, with_mutants: b
             raise Malformed(f"{v.name} is eliminated: what stationarity gives it is no condition of the dual")
     for v in (v for v, agrees in same.items() if not agrees):
         strong = all(_escapes(derived, e, statement.program, seed) for e in read[v])
-        if strong or _escapes(exprs, result.conditions[v], statement.program, seed):
+        if strong or (v in binding and _escapes(exprs, result.conditions[v], statement.program, seed)):
             wrong.append(f"the condition from {v.name} is another one")
-    outside, complete = _domain(statement, result, seed)
+    outside, complete = _domain(statement, result, seed, free)
     wrong += outside
     defined_ = all(sg.signs(d.base) <= d.signs for e in exprs for d in sg.demands(e))
     settled = (
@@ -327,7 +334,7 @@ def _compared(statement: Dual, result: dualiser.Dual, seed: int, with_mutants: b
     return finding
 
 
-def _domain(statement: Dual, result: dualiser.Dual, seed: int) -> tuple[list[str], bool]:
+def _domain(statement: Dual, result: dualiser.Dual, seed: int, free: set[Tensor]) -> tuple[list[str], bool]:
     """What is wrong with the printed domain of the conjugates, and whether it is the derived one."""
     printed = [t.entry() for _, t in statement.conditions]
     derived = list(result.conditions.values())
@@ -335,7 +342,12 @@ def _domain(statement: Dual, result: dualiser.Dual, seed: int) -> tuple[list[str
     wrong = [
         f"{words}: {unicode_math(c.latex())}"
         for words, conditions, limits, others in (
-            ("not printed, and the conjugate is infinite without it", printed, statement.domain, missing),
+            (
+                "not printed, and the conjugate is infinite without it",
+                printed,
+                statement.domain,
+                [c for c in missing if not tensors_of((c.lhs, c.rhs)) & free],
+            ),
             ("no condition of the dual", derived, tuple(result.domain), extra),
         )
         for c in others

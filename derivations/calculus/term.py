@@ -141,7 +141,9 @@ class Term:
         return Power((self,), Fraction(exponent))
 
     def __getitem__(self, at: Index | tuple[Index, ...]) -> Term:
-        return Pick((self,), _indices(*(at if isinstance(at, tuple) else (at,))))
+        own = _indices(*(at if isinstance(at, tuple) else (at,)))
+        # X[s][j] is X[s, j]
+        return Pick(self.args, self.data + own) if type(self) is Pick else Pick((self,), own)
 
     @property
     def T(self) -> Term:
@@ -264,7 +266,7 @@ class Pick(Term):
 
     def latex(self) -> str:
         inner, picked = self.args[0], self.data
-        while type(inner) is Pick:  # X[s][j] prints as X[s, j]
+        while type(inner) is Pick:  # what is put in for X in X[j] may be Y[s]
             inner, picked = inner.args[0], inner.data + picked
         if isinstance(inner, Symbol):
             full = len(picked) == len(inner.data.dims)

@@ -10,7 +10,7 @@ from checks.kinds.stationary import Stationary
 from checks.statement import Malformed
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program, dualise
-from derivations.calculus.term import apply, as_term, exp, sum_over
+from derivations.calculus.term import apply, as_term, exp, log, sum_over
 from derivations.calculus.unicode import unicode_math
 
 W, B, MU = Tensor("w"), Tensor("b"), Tensor("mu", ("N",))
@@ -66,3 +66,20 @@ def test_a_program_without_variables_is_printed_without_a_list() -> None:
 def test_a_point_of_another_shape_is_said_with_both_shapes() -> None:
     with pytest.raises(Malformed, match="the point is N, w is a number"):
         judge(Stationary(w**2, W, mu))
+
+
+def test_a_condition_on_a_multiplier_that_nobody_prints_refutes_nothing() -> None:
+    """Of entropic transport the textbook's dual has no condition: C + rho + f = 0 holds for some rho."""
+    i, h = Index("i", "N"), Index("h", "M")
+    plan, f = Tensor("P", ("N", "M")), Tensor("f", ("N",))
+    P, C, mu = as_term(plan), as_term(Tensor("C", ("N", "M"))), as_term(Tensor("mu", ("N",)))
+    rows = Constraint(sum_over(h, P[i, h]), mu[i], f, (i,), equality=True)
+    cost, around = sum_over(i, h, P[i, h] * C[i, h]), as_term(Tensor("T", ("M", "N")))
+    entropy = sum_over(i, h, P[i][h] * log(P[i][h]))
+    assert judge(Dual(Program("transport", (plan,), cost + entropy, (rows,)), ())).holds
+    moved = P + around.T  # a residual is added, and a multiplier rho for it
+    charged = cost + sum_over(i, h, moved[i, h] * log(moved[i, h]))
+    assert judge(Dual(Program("transport", (plan,), charged, (rows,)), ())).holds is None
+    linear = Program("transport", (plan,), cost, (rows,))
+    assert judge(Dual(linear, ())).holds is False  # C + f = 0 binds f itself
+    assert judge(Dual(linear, ((plan, C[i, h] + as_term(f)[i]),))).holds
