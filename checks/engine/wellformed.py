@@ -594,10 +594,11 @@ def keep_promises(
 
 def _not_caught(inner: Term, tensor: Tensor, value: Term) -> None:
     """No sum may bind a letter of what is put in: as printed it is then read as the letter of the sum."""
-    scopes = [letters for _, t in subterms(inner) if (letters := _bound(t)) and tensor in _tensors(t)]
+    scopes = [_bound(t) for _, t in subterms(inner) if tensor in _tensors(t)]
     if caught := set().union(*scopes) & {i.latex.strip() for i in free(value)}:
-        letters = ", ".join(sorted(caught))
-        raise Malformed(f"{letters} in what is put for {tensor.name} is a letter that is bound there")
+        raise Malformed(
+            f"{', '.join(sorted(caught))} in what is put for {tensor.name} is a letter that is bound there"
+        )
 
 
 def _bound(term: Term) -> set[str]:
