@@ -62,7 +62,8 @@ def notation(statement: Any) -> list[str]:
             if name in printed:
                 raise Malformed(f"{name} stands for a symbol and for {meaning}")
             if names.setdefault(name, meaning) != meaning:
-                raise Malformed(f"{name} stands for {names[name]} and for {meaning}")
+                another = "; grad(E, x, name) names E" if isinstance(term, Gradient) else ""
+                raise Malformed(f"{name} stands for {names[name]} and for {meaning}{another}")
         if isinstance(term, Apply):
             name, symbol = term.data[0], term.data[1].strip()
             if symbol in taken or not _is_name_of(symbol, name):

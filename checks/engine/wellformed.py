@@ -144,6 +144,9 @@ def _symbols(statement: Any) -> None:
     written = {i for t in terms for i in _indices(t.data)}  # a sum of what lacks its index is no sum below
     written |= set(_indices(getattr(statement, "multipliers", ())))
     inside = {i for t in terms for expr in entries(t) for i in _bound_and_free(expr)}
+    inside = {
+        i for i in inside if "#" not in i.name
+    }  # others get a letter that is free where they are printed
     named = {str(t.data) for t in terms if isinstance(t, Named)}
     symbols = {t.symbol for t in tensors_of(statement)}
     if both := scalars & _letters(inside) or (scalars | named | symbols) & _letters(written):
@@ -501,7 +504,7 @@ def _inner_shapes(statement: Any) -> None:
         if isinstance(item, Given) and item.value.shape():
             raise Malformed(f"an entry of {item.tensor.name} is defined by an object that is no number")
         if isinstance(item, Fact) and item.term.shape():
-            raise Malformed(f"{item.name} is about one number")
+            raise Malformed(f"{item.name} is about one number: state an entry, (...)[i], for each i")
     if isinstance(statement, Identity) and statement.chain:
         shapes = {term.shape() for term in (statement.lhs, *(link.term for link in statement.chain))}
         if len(shapes) > 1:

@@ -16,6 +16,7 @@ from checks.kernel.trees import NotCovered, plain
 from checks.kinds.implication import Implication
 from checks.statement import Fact
 from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
@@ -60,6 +61,8 @@ def implication(name: str, s: Implication) -> Theorem:
     relation = s.conclusion.relation
     lines.append(filled(f"{context.readable(conclusion, level=49)} {relation} 0."))
     frozen = _Frozen(context)
+    if nf.equal(left, right) and not nf.equal(frozen.of(left), frozen.of(right)):
+        raise NotCovered("an entry that a sum over a delta picks")
     proof = ["Proof.", context.intro(), *_strict(context, s, names, frozen), *setup(context)]
     proof += [
         "  pose proof (identity the_data the_model the_ranges",

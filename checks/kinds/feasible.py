@@ -20,7 +20,7 @@ from derivations.calculus import index as ix
 from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.exact import Exponential
 from derivations.calculus.index import Tensor
-from derivations.calculus.program import Program, convexity_of_squares, is_affine
+from derivations.calculus.program import NOT_SEEN, Program, convexity_of_squares, is_affine
 from derivations.calculus.term import free
 
 
@@ -66,7 +66,7 @@ def convex_program(statement: ConvexProgram, seed: int, with_mutants: bool) -> F
     if found:
         detail = "two feasible points with an infeasible midpoint"
         return Finding([Evidence("exact", "exact-rational", False, detail)], counterexample=found)
-    return Finding([Evidence("derivation", "exact-symbolic", None, "the convexity argument does not apply")])
+    return Finding([Evidence("derivation", "exact-symbolic", None, NOT_SEEN)])
 
 
 def midpoint_violation(statement: ConvexProgram) -> str | None:

@@ -390,6 +390,10 @@ def certificate_error(statement: Implication) -> str:
         return why
     sides = factor * conclusion.term.entry(), ix.Add(tuple(right))
     if not equal(*sides):
+        if not (statement.uses() or statement.rest):
+            return (
+                "nothing says how it follows: multipliers=((name of a hypothesis, its factor), ...) adds them"
+            )
         return f"the certificate is not an identity: the sides differ by {difference(*sides)}"
     inequalities = any(facts[u.name].relation != "=" for u in statement.uses())
     if conclusion.relation == "=" and inequalities:

@@ -83,7 +83,7 @@ def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:
                     "derivation",
                     "exact-symbolic",
                     None,
-                    "neither a recurrence of the error nor an orbit is known",
+                    "neither a recurrence of the error (rate=) nor an orbit is known",
                 )
             ]
         )

@@ -24,7 +24,7 @@ from derivations.calculus.functions import EXPONENT, is_unknown
 from derivations.calculus.gradients import Moved, SymbolicPower, at_point
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import degree_in, losses
-from derivations.calculus.program import Constraint, Program, convexity_of_squares, dualise
+from derivations.calculus.program import NOT_SEEN, Constraint, Program, convexity_of_squares, dualise
 from derivations.calculus.term import Term, as_term
 from derivations.calculus.unicode import unicode_math
 
@@ -100,7 +100,7 @@ class Dual(Kind):
 def convex(statement: Convex, seed: int, with_mutants: bool) -> Finding:
     """Affine constraints and an objective whose quadratic part is a sum of nonnegative squares."""
     why = convexity_of_squares(statement.program)
-    detail = why or "the convexity argument does not apply"
+    detail = why or NOT_SEEN
     if not why and (bent := _bent(statement.program, seed)):
         exact = Evidence("exact", "exact-rational", False, "two points and their midpoint")
         return Finding([exact], counterexample=bent)
@@ -411,8 +411,10 @@ def allowed(c: Constraint) -> set[int]:
 
 
 def excess_signs(instance: Instance, c: Constraint) -> Iterator[int | None]:
-    """The signs of lhs - rhs for all values of the indices; None where one is not certain."""
-    for place in product(*(range(instance.sizes[i.dim]) for i in c.over)):
+    """The signs of lhs - rhs for all values of the indices; None where one is not certain. A range of which
+    nothing depends has one value.
+    """
+    for place in product(*(range(instance.sizes.get(i.dim, 1)) for i in c.over)):
         yield instance.sign(c.excess(), dict(zip(c.over, place, strict=True)))
 
 

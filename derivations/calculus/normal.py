@@ -521,26 +521,37 @@ def inside_logarithm(mono: Mono) -> Form | None:
 
 
 def _logarithm(form: Form) -> Form:
-    """log of a product of positive atoms is the sum of their logs; anything else stays an atom."""
-    if (
-        len(form) == 1
-        and not form[0][0][0]
-        and form[0][1] > 0
-        and all(_not_negative(a) for a, _ in form[0][0][2])
-    ):
-        (_, _, factors), coefficient = form[0]
-        parts = [scale(_log_atom(a), e) for a, e in factors]
-        if coefficient != 1:
-            parts.append(_single(Kept(("C", "log", 0, number(coefficient)))))
-        if len(parts) > 1 or factors:
-            return add(*parts)
-    return _single(Kept(("C", "log", 0, form))) if form != ONE else ZERO
+    """log of a product of positive atoms is the sum of their logs, and what all terms of a sum share of them
+    is taken out, so that the least power of each is 0; anything else stays an atom.
+    """
+    powers = [dict(factors) for (_, _, factors), _ in form]
+    bound = {t for (dims, height, _), _ in form for t in _bound(height, dims)}
+    shared = {}
+    for atom in {a for own in powers for a in own if _not_negative(a) and not _tokens(a) & bound}:
+        if least := min(own.get(atom, Fraction(0)) for own in powers):
+            shared[atom] = least
+    inverse, parts = [(a, -e) for a, e in shared.items()], []
+    for mono, coefficient in form:
+        named, factors = _apart(mono)
+        parts.append(_finish(coefficient, named, [*factors, *inverse]))
+    rest = add(*parts) if shared else form
+    if not rest or (len(rest) == 1 and rest[0][1] < 0):
+        return _log_of(form)
+    content = abs(rest[0][1])
+    logs = [scale(_log_atom(a), e) for a, e in shared.items()]
+    logs.append(_log_of(number(content.numerator)))
+    logs.append(scale(_log_of(number(content.denominator)), -1))
+    return add(*logs, _log_of(scale(rest, 1 / content)))
+
+
+def _log_of(form: Form) -> Form:
+    return ZERO if form == ONE else _single(Kept(("C", "log", 0, form)))
 
 
 def _log_atom(atom: Atom) -> Form:
     if atom[0] == "C" and atom[1] == "exp":
         return atom[3]
-    return _single(Kept(("C", "log", 0, atom[1] if atom[0] == "P" else _single(atom))))
+    return _logarithm(atom[1]) if atom[0] == "P" else _log_of(_single(atom))
 
 
 def _token(index: ix.Index) -> Token:
@@ -588,21 +599,18 @@ def is_zero(form: Form, depth: int = 6, tried: set[tuple[int, Form]] | None = No
         return True
     if depth == 0:
         return False
-    for mono, _ in form:
-        for atom, exponent in mono[2]:
-            if atom[0] == "P" and exponent < 0 and exponent.denominator == 1:
-                if all(t.kind == "i" for t in outer(atom)):
-                    cleared = (
-                        (((), 0, ((atom, -exponent),)), Fraction(1)),
-                    )  # kept whole, so that it cancels
-                    return is_zero(mul(form, cleared), depth - 1, tried)
-                tried = set() if tried is None else tried
-                for freed in _freed(form, atom, f"?freed{depth}"):
-                    if (depth, freed) not in tried:
-                        if is_zero(freed, depth - 1, tried):
-                            return True
-                        tried.add((depth, freed))
-                return False
+    inverses = [(a, e) for mono, _ in form for a, e in mono[2] if a[0] == "P" and e < 0]
+    for atom, exponent in inverses:
+        if all(t.kind == "i" for t in outer(atom)):
+            cleared = ((((), 0, ((atom, -exponent),)), Fraction(1)),)  # kept whole, so that it cancels
+            return is_zero(mul(form, cleared), depth - 1, tried)
+    tried = set() if tried is None else tried
+    for atom, _ in inverses[:1]:
+        for freed in _freed(form, atom, f"?freed{depth}"):
+            if (depth, freed) not in tried:
+                if is_zero(freed, depth - 1, tried):
+                    return True
+                tried.add((depth, freed))
     return False
 
 

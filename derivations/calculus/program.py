@@ -227,6 +227,9 @@ def convexity(program: Program) -> str:
     return f"{bounds} and the objective is {kind} plus affine terms"
 
 
+NOT_SEEN = "not seen to be convex: what is seen are affine terms, their squares, and loss(name, ...) of them"
+
+
 def convexity_of_squares(program: Program) -> str:
     """The same, also where it is seen only once each square of an affine expression has a variable of its
     own, as of ½‖Xw - y‖².

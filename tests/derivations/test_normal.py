@@ -23,6 +23,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus.components import evaluate
 from derivations.calculus.index import Add, Call, Delta, Dim, Expr, Index, Mul, Num, Pow, Sum, Tensor
 from derivations.calculus.printing import form_latex, to_expr
+from derivations.calculus.term import as_term, exp, log, size, sqrt, sum_over
 
 I, J, K = Index("i", "N"), Index("j", "N"), Index("k", "M")
 FREE = (I, J, K)
@@ -554,3 +555,27 @@ def test_fractions_of_fractions_are_fractions() -> None:
         assert nf.normal(1 / (1 / whole)) == nf.normal(whole)
         assert nf.normal(p / (p / whole)) == nf.normal(whole)
     assert nf.normal(1 / (p / (p + q))) == nf.normal(1 + q / p)
+
+
+def test_a_logarithm_lets_go_of_what_all_terms_share() -> None:
+    n, b, m, free = (Tensor(name, positive=name in "nb") for name in ("n", "b", "m", "v"))
+    N, B, M, V = map(as_term, (n, b, m, free))
+    j = Index("j", "N")
+    u = as_term(Tensor("u", ("N",)))
+    true = [
+        (log(sum_over(j, exp(u[j] + M))), log(sum_over(j, exp(u[j]))) + M),
+        (log(N * B + N), log(N) + log(B + 1)),
+        (log(exp(M) + exp(V)), M + log(1 + exp(V - M))),
+        (log((N + B) / 2), log(N + B) - log(as_term(2))),
+        (log(1 + 1 / N), log(N + 1) - log(N)),
+        ((N + B) / sqrt(N + B), sqrt(N + B)),
+        ((N + B) / sqrt(N + B) ** 3, 1 / sqrt(N + B)),
+    ]
+    false = [
+        (log(sum_over(j, exp(u[j] + u[j]))), 2 * log(sum_over(j, exp(u[j])))),
+        (log(V * B + V), log(V) + log(B + 1)),  # only where v > 0
+        (log(sum_over(j, exp(u[j] + M))), log(sum_over(j, exp(u[j]))) + size("N") * M),
+        ((V + B) / sqrt((V + B) ** 2), as_term(1)),
+    ]
+    assert all(nf.equal(one.entry(), two.entry()) for one, two in true)
+    assert not any(nf.equal(one.entry(), two.entry()) for one, two in false)
