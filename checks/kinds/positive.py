@@ -374,7 +374,7 @@ def _relation(sign: str) -> str:
     return {"-": "< 0", "0": "= 0", "+": "> 0"}[sign]
 
 
-_SHORT = "a = e^{2|c|} - 1 > 0, b = e^{|γ|‖h‖²/2} - 1 > 0"
+_SHORT = {"a": "a = e^{2|c|} - 1 > 0", "b": "b = e^{|γ|‖h‖²/2} - 1 > 0"}
 
 
 def _form(region: Region, gamma: str) -> sp.Expr:
@@ -424,14 +424,16 @@ def sigmoid_negative(statement: SigmoidNegative, seed: int, with_mutants: bool) 
         for gamma in region.gamma:
             holds = _negative(region, gamma)
             passed &= holds
-            latex = sp.latex(sp.factor(_form(region, gamma))) + " < 0"
+            form = _form(region, gamma)
+            latex = sp.latex(sp.factor(form)) + " < 0"
+            short = ", ".join(_SHORT[symbol] for symbol in sorted(map(str, form.free_symbols)))
             step = {
                 "title": f"c {_relation(region.c)}, γ {_relation(gamma)}",
                 "latex": latex,
                 "grade": "exact-symbolic",
             }
             finding.steps.append(
-                {**step, "reason": f"all coefficients have the needed sign, {_SHORT}", "passed": holds}
+                {**step, "reason": f"all coefficients have the needed sign, {short}", "passed": holds}
             )
     detail = (
         "negative in every region, and the regions cover all γ ≠ 0 and c"

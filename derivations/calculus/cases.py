@@ -206,14 +206,15 @@ def _visible(case: Case, facts: Facts, ramps: bool) -> bool:
 
 def _exponentiated(form: nf.Form) -> nf.Form:
     """A form that is not negative where c log A + R is not, for the only logarithm among the terms: A -
-    exp(-R/c) for c > 0, and its negative for c < 0.
+    exp(-R/c) for c > 0, and its negative for c < 0. Those of numbers are of the rest.
     """
-    logs = [(mono, c) for mono, c in form if nf.inside_logarithm(mono) is not None]
+    inside = {mono: nf.inside_logarithm(mono) for mono, _ in form}
+    logs = [(mono, c) for mono, c in form if (u := inside[mono]) and nf.ratio(u, nf.ONE) is None]
     if len(logs) != 1:
         return form
     (mono, c), rest = logs[0], tuple(part for part in form if part != logs[0])
-    argument = nf.inside_logarithm(mono)
-    assert argument is not None
+    argument = inside[mono]
+    assert argument
     other = nf.exponential(nf.scale(rest, -1 / c))
     return nf.scale(nf.add(argument, nf.scale(other, -1)), 1 if c > 0 else -1)
 

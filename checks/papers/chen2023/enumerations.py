@@ -122,7 +122,7 @@ def released_statement(a: ksvd.KsvdAssumptions) -> All:
     knob = Identity(
         _printed_release(own),
         Raw((), ksvd.in_weights(other)),
-        label="the loss is that of objective = released",
+        label="the loss is that of the knob ksvd.objective = released",
         sizes=SMALL,
     )
     norm = column(h_e, l_).T @ column(h_e, l_)

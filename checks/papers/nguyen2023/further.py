@@ -18,6 +18,7 @@ from checks.papers.nguyen2023 import scaled_heads_formulas as heads
 from checks.papers.nguyen2023.multihead_formulas import combine, s
 from checks.papers.nguyen2023.residual_formulas import DX_IS_DV
 from checks.papers.nguyen2023.theorem1_formulas import (
+    FEATURE_INDEX,
     H_NONZERO,
     NOTATION,
     PROGRAM,
@@ -118,6 +119,7 @@ claim(
     rests_on=("nguyen2023/eq4", "nguyen2023/prose-converse"),
     legs=(Named("checks.papers.nguyen2023.legs.converse", "independent_features"),),
     where=NOTATION
+    + FEATURE_INDEX
     + r" $a_m(d)$: the coefficients of $\boldsymbol{w}_d$ in the features; independent features "
     "have some for any targets.",
     notes=(

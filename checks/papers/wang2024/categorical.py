@@ -222,14 +222,15 @@ claim(
     "wang2024/prose-initial-state",
     "Section 3",
     "Zero functions start the softmax at 1/C",
-    words="With zero parameters f_{θ_0} = 0, Δf_{θ_k} = 0 (as printed), h_{θ_0} = Δh_{θ_0} = 1/C.",
+    words="With zero parameters f_{θ_0} = 0, Δf_{θ_k} = 0 (printed so after (4)), h_{θ_0} = Δh_{θ_0} = 1/C.",
     literal=initial_state(True),
     corrected=initial_state(False),
     correction_words="The same for k = 0: Δf_{θ_0} = 0.",
     assumes=(replace(REFERENCE, knob="", value=""),),
     rests_on=("wang2024/eq3",),
     where=CLASSES_WHERE + r" $[k=0]$ is 1 for $k=0$ and 0 for any other step; $\kappa$ is the kernel.",
-    notes="The printed x_i in Δh_{θ_0}(x_i) is harmless: the value is the same at every position.",
+    notes="Item (ii) and the last paragraph print Δf_{θ_0} = 0, as corrected: the paragraph after (4) alone "
+    "has k. The printed x_i in Δh_{θ_0}(x_i) is harmless: the value is the same at every position.",
 )
 
 NULL = ("eps", "eps(x)")

@@ -139,14 +139,15 @@ claim(
     "Figure 7",
     "Linear kernel",
     role="empirical",
-    words="Linear attention cannot follow the quadrants: its maps are affine, h_c(x) = 1/C + v_cᵀx, after "
-    "any number of layers. Those of the designed and of the trained Transformer look alike.",
+    words="Linear attention cannot follow the quadrants: the maps of the designed Transformer with one head "
+    "are affine, h_c(x) = 1/C + v_cᵀx, after any number of layers. Those of the trained one look alike.",
     literal=stays_affine(),
     rests_on=("wang2024/eq11",),
     where=SETTING + r" $v_c$ arbitrary before the layer, 0 before the first; $r_i$ the residuals; "
     r"$\alpha_k^{(c)}$ the rate of layer $k$ for class $c$; $x$ any position.",
     reason=TRAINING,
-    notes="The exact part is for the designed Transformer with one head; all its maps are 1/3 at the origin. "
+    notes="The exact part is for the designed Transformer with one head, all of whose maps are 1/3 at the "
+    "origin; a trained layer may move that. "
     "Appendix C also finds that the maps fit the examples reasonably well, least so those of category 2: "
     "that is not decided here.",
 )
