@@ -230,15 +230,18 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
 
 
 def _is_hypothesis(repair: Follows) -> bool:
-    """Whether an equation of numbers is concluded from one alone, times what is never 0: then it is that
-    one.
+    """Whether an equation is concluded from one alone, entry by entry and times what is never 0: then it is
+    that one. Of arrays the factor has symbols: that two matrices commute is worth saying.
     """
-    certificate = repair.certificate.entry() if not (repair.over or repair.lhs.shape()) else ZERO
-    used = [h.residual for h in repair.hypotheses if h.residual in ix.tensors(certificate)]
-    if repair.relation != "=" or len(used) != 1 or used[0].dims:
+    certificate, residuals = general_entry(repair.certificate, ()), {h.residual for h in repair.hypotheses}
+    if certificate is None or repair.relation != "=" or repair.over:
         return False
-    times = ix.define(certificate, used[0], lambda: ix.Num(Fraction(1)))
-    return 0 not in signs(times) and equal(certificate, times * used[0].scalar)
+    used = {e for e in ix.walk(certificate) if isinstance(e, ix.At) and e.tensor in residuals}
+    if len(used) != 1 or len({*(entry := used.pop()).indices}) < len(entry.indices):
+        return False
+    times = ix.define(certificate, entry.tensor, lambda *_: ix.Num(Fraction(1)))
+    hidden = not entry.indices or ix.tensors(times)
+    return bool(hidden) and 0 not in signs(times) and equal(certificate, times * entry)
 
 
 def _multipliers(repair: Implication) -> list[Term]:

@@ -103,6 +103,14 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
         WRONG,
         Follows((Equation((x - y) * (1 + x**2), NONE, R),), x + y, 2 * x, -as_term(R) / (1 + x**2), WHERE),
     ),
+    "what is printed, times what is never 0, in equations of arrays": (
+        Identity(u, w),
+        Follows(
+            (Equation((1 + x**2) * u, (1 + x**2) * w, Tensor("r", ("n",))),),
+            *(u, w, as_term(Tensor("r", ("n",))) / (1 + x**2)),
+            tuple(Point((("n", 1),), ((U, (k,)), (W, (k,)), (X, k))) for k in (1, 2, 3)),
+        ),
+    ),
     "what is printed, times what is never 0 on both sides": (
         WRONG,
         Follows(
