@@ -658,3 +658,15 @@ def test_every_statement_kind_has_an_engine() -> None:
     for kind in (Identity, Implication, Convex, WellPosed, Dual, Definition):
         assert kind in ENGINES
     assert all(issubclass(k, st.Kind) or k.__module__ == "checks.statement" for k in ENGINES)
+
+
+def test_what_is_normalised_twice_and_called_m() -> None:
+    """Columns of rows that sum to one sum to one; a scalar may have any letter that is not printed besides."""
+    A = as_term(Tensor("A", ("N", "M"), positive=True))
+    i, a, h, j = Index("i", "N"), Index("a", "N"), Index("h", "M"), Index("j", "M")
+    rows = A[i, j] / sum_over(h, A[i, h])
+    below = sum_over(a, A[a, j] / sum_over(h, A[a, h]))
+    assert judge(Identity(sum_over(i, rows / below), as_term(1))).proved
+    assert judge(Identity(sum_over(j, rows / below), as_term(1))).holds is False
+    m, s = as_term(Tensor("m")), as_term(Tensor("s", ("N",)))
+    assert judge(Identity(squared_norm(m * s), m**2 * squared_norm(s))).proved

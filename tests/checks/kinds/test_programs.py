@@ -9,6 +9,7 @@ from checks.kinds.programs import Convex, Dual
 from checks.kinds.stationary import Stationary
 from checks.statement import Malformed
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.losses import loss
 from derivations.calculus.program import Constraint, Program, dualise
 from derivations.calculus.term import apply, as_term, exp, log, sum_over
 from derivations.calculus.unicode import unicode_math
@@ -83,3 +84,12 @@ def test_a_condition_on_a_multiplier_that_nobody_prints_refutes_nothing() -> Non
     linear = Program("transport", (plan,), cost, (rows,))
     assert judge(Dual(linear, ())).holds is False  # C + f = 0 binds f itself
     assert judge(Dual(linear, ((plan, C[i, h] + as_term(f)[i]),))).holds
+
+
+def test_a_domain_that_depends_on_no_index_is_judged() -> None:
+    """exp(p_i) has the conjugate -nu log(-nu) - nu for -nu >= 0, the same for each i."""
+    p, nu = Tensor("p", ("N",)), Tensor("nu", ())
+    sum_to_one = Constraint(sum_over(I, as_term(p)[I]), as_term(1), nu, equality=True)
+    program = Program("P", (p,), sum_over(I, loss("exponential", as_term(p)[I])), (sum_to_one,))
+    assert judge(Dual(program, ())).holds is False
+    assert judge(Dual(program, (), domain=(Constraint(as_term(nu), as_term(0), nu, (I,)),))).holds
