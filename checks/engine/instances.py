@@ -252,10 +252,14 @@ def _drawn(rng: random.Random, tensor: Tensor, pool: list[Fraction] | None) -> F
     return rng.choice([v for v in pool if v > 0] if tensor.positive else pool)
 
 
+LARGER = (5, 12)
+"""Sizes that are tried besides where there is nothing but sizes."""
+
+
 def _size_choices(
-    dims: list[str], expressions: list[ix.Expr], fixed: dict[str, int]
+    dims: list[str], expressions: list[ix.Expr], fixed: dict[str, int], larger: tuple[int, ...] = ()
 ) -> Iterator[dict[str, int]]:
-    """Sizes from small to larger; a dimension under a root takes sizes whose root is rational."""
+    """Sizes from small to ``larger``; a dimension under a root takes sizes whose root is rational."""
     powers = {d: 1 for d in dims}
     for e in expressions:
         for node in ix.walk(e):
@@ -265,7 +269,7 @@ def _size_choices(
                         powers[inner.name] = max(powers.get(inner.name, 1), node.exponent.denominator)
     choices = [
         {d: fixed.get(d, (min(base, 2) ** powers[d]) if powers[d] > 1 else base) for d in dims}
-        for base in (1, 2, 3)
+        for base in (1, 2, 3, *larger)
     ]
     choices.append(
         {d: fixed.get(d, (2 ** powers[d]) if powers[d] > 1 else 2 + n % 2) for n, d in enumerate(dims)}
@@ -320,7 +324,8 @@ def exact_instances(
     """Random values of all symbols of the expressions at which every promise holds, with up to nine choices
     of their free indices for each.
 
-    ``tries`` instances for every size, sizes from 1 to 3 (``fixed`` sets some); ``small`` draws small
+    ``tries`` instances for every size, sizes from 1 to 3 (``fixed`` sets some), and larger ones of what is
+    about sizes alone; ``small`` draws small
     integers only, else every third instance has values from anywhere. They come size by size, or with
     ``spread`` one of each size in turn.
     """
@@ -331,7 +336,7 @@ def exact_instances(
     everything = [*expressions, *(g.value.entry() for g in given)]
     loose = sorted(set().union(*(ix.free_indices(e) for e in expressions)), key=lambda i: i.name)
     dims = sorted({*dimensions(expressions, given), *(i.dim for i in loose)} - {"1"})
-    every = list(_size_choices(dims, everything, fixed or {}))
+    every = list(_size_choices(dims, everything, fixed or {}, () if tensors else LARGER))
     turns = [(turn, sizes) for sizes in every for turn in range(tries)]
     for turn, sizes in sorted(turns, key=lambda t: t[0]) if spread else turns:
         points = [

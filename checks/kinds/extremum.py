@@ -120,7 +120,7 @@ def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
     finding = identity(_difference(s), seed, False)
     if finding.holds is False:  # a wrong formula for the difference is no counterexample
         sampled = _sampled(s, seed)
-        detail = f"the energy rises by something else than {s.above.latex()}"
+        detail = f"the energy rises by something else than {unicode_math(s.above.latex())}"
         open_ = Evidence("derivation", "exact-symbolic", None, detail)
         return Finding([open_, sampled], counterexample=sampled.detail if sampled.passed is False else None)
     finding.evidence.append(

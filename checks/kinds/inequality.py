@@ -67,7 +67,7 @@ def at_least(statement: AtLeast, seed: int, with_mutants: bool) -> Finding:
         return Finding([Evidence("derivation", "exact-symbolic", None, detail), sampled])
     finding = identity(_difference(s), seed, False)
     if finding.holds is False:  # a wrong formula for the difference is no counterexample
-        detail = f"the difference is something else than {s.above.latex()}"
+        detail = f"the difference is something else than {unicode_math(s.above.latex())}"
         return Finding([Evidence("derivation", "exact-symbolic", None, detail), sampled])
     finding.evidence.append(
         Evidence("derivation", "exact-symbolic", True, "the sign of the difference is visible")

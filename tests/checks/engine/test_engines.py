@@ -670,3 +670,9 @@ def test_what_is_normalised_twice_and_called_m() -> None:
     assert judge(Identity(sum_over(j, rows / below), as_term(1))).holds is False
     m, s = as_term(Tensor("m")), as_term(Tensor("s", ("N",)))
     assert judge(Identity(squared_norm(m * s), m**2 * squared_norm(s))).proved
+
+
+def test_what_is_about_sizes_alone_is_tried_at_larger_ones() -> None:
+    n = size("N")
+    assert judge(Identity((n - 1) * (n - 2) * (n - 3), as_term(0))).holds is False
+    assert judge(Identity(n * n - 1, (n - 1) * (n + 1))).proved
