@@ -110,7 +110,7 @@ def _reason(case: Case) -> str:
         else _SEEN
     )
     over = ", ".join(unicode_math(f"{i.name} = 1, …, {i.dim}") for i in case.over)
-    times = f" times {unicode_math(case.times)} > 0" if case.times else ""
+    times = f" times ({unicode_math(case.times)}) > 0" if case.times else ""
     what = f"the sum of this over {over}" if over else "this"
     return f"{covered}; the difference{times} is {what}" if over or times else covered
 
