@@ -63,10 +63,23 @@ def _same(one: ix.Expr, two: ix.Expr) -> bool:
 
 
 def require_any(one: ix.Expr, two: ix.Expr) -> None:
-    """Raises NotCovered for what is equal for a known function alone: a theorem says it of any function."""
+    """Raises NotCovered for what is equal for a known function alone: a theorem says it of any function; and
+    for a root of a power, which the checker multiplies out first.
+    """
+    if _same(one, two) and not _same(_spelt(one), _spelt(two)):
+        raise NotCovered("a root of a power of what is not negative")
     any_of = _with_log(_any_of(one, two), one, two)
     if any_of and not _same(*(_renamed(e, any_of) for e in (one, two))):
         raise NotCovered(f"what is known of {', '.join(any_of)}")
+
+
+def _spelt(expr: ix.Expr) -> ix.Expr:
+    """The expression with powers below roots as products."""
+    parts = tuple(map(_spelt, ix.children(expr)))
+    match expr:
+        case ix.Pow(ix.Pow(_, inner), exponent) if exponent.denominator > 1 and inner in range(2, 7):
+            return ix.Pow(ix.Mul(ix.children(parts[0]) * int(inner)), exponent)
+    return ix.rebuild(expr, parts)
 
 
 def require_any_sign(expr: ix.Expr, wanted: sg.Signs, facts: sg.Facts = sg.NONE) -> None:

@@ -407,20 +407,26 @@ def free_tokens(form: Form) -> frozenset[Token]:
     return frozenset(t for t in _tokens(form) if t.kind == "i")
 
 
+def _form_not_negative(form: Form) -> bool:
+    """Whether a form is a sum of products of known positive atoms and of squares of one with positive
+    coefficients.
+    """
+    return all(
+        c > 0
+        and all(
+            _not_negative(a) or (e.denominator == 1 and e % 2 == 0 and not mono[2][1:]) for a, e in mono[2]
+        )
+        for mono, c in form
+    )
+
+
 def form_positive(form: Form) -> bool:
     """Whether a form is a sum of products of known positive atoms with positive coefficients, one of them
     over ranges that are not empty: N - 1 may be 0.
     """
     return (
         bool(form)
-        and all(
-            c > 0
-            and all(
-                _not_negative(a) or (e.denominator == 1 and e % 2 == 0 and not mono[2][1:])
-                for a, e in mono[2]
-            )
-            for mono, c in form
-        )
+        and _form_not_negative(form)
         and any(
             all(is_positive(a) for a, _ in mono[2]) and not any(map(may_vanish, mono[0])) for mono, _ in form
         )
@@ -577,6 +583,8 @@ def normal(expr: ix.Expr) -> Form:
             for arg in args:
                 result = mul(result, normal(arg))
             return result
+        case ix.Pow(ix.Pow(base, inner), exponent) if (form := normal(base)) and _form_not_negative(form):
+            return power(form, inner * exponent)  # before the power inside is multiplied out
         case ix.Pow(base, exponent):
             return power(normal(base), exponent)
         case ix.Sum(index, body):
