@@ -142,7 +142,8 @@ Primal.+Trans. w/ r: 37.3 65.4 81.0 43.9 74.3
 """)
 TABLE_8_AVERAGES = numbers("45.6 57.5 59.4 60.4")
 
-# one row for s = 20, 30, 40, columns η = 0, 0.1, 0.2, 0.5
+SEARCHED, RATES = (20, 30, 40), ("0", "0.1", "0.2", "0.5")
+"""The s and η that are searched on UEA: of Table 9 one row for each s, and in it one column for each η."""
 TABLE_9 = {
     name: tuple(numbers(part) for part in text.split("/"))
     for name, text in {

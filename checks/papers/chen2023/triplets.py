@@ -52,7 +52,14 @@ from checks.papers.chen2023.symbols import (
     solutions,
     triplets,
 )
-from checks.papers.chen2023.table_data import TABLE_1, TABLE_1_MODELS, TABLE_9, UEA, UEA_LENGTHS
+from checks.papers.chen2023.table_data import (
+    SEARCHED,
+    TABLE_1,
+    TABLE_1_MODELS,
+    TABLE_9,
+    UEA,
+    UEA_LENGTHS,
+)
 from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Program, Raw
@@ -393,7 +400,6 @@ def _up_to_n(a: KsvdAssumptions) -> Solvable:
     return Solvable(K_INVERSE, (unit,), point, (kernel_rule(a),), label="s = N: K has an inverse G")
 
 
-SEARCHED = (20, 30, 40)  # s in Section 5 on UEA
 ROBOTS, WIDTH = (32, 64, 96), 64  # s on D4RL and ImageNet, and the width of a head
 
 
