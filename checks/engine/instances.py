@@ -257,7 +257,7 @@ LARGER = (5, 12)
 
 
 def _size_choices(
-    dims: list[str], expressions: list[ix.Expr], fixed: dict[str, int], larger: tuple[int, ...] = ()
+    dims: list[str], expressions: list[ix.Expr], fixed: dict[str, int], larger: tuple[int, ...]
 ) -> Iterator[dict[str, int]]:
     """Sizes from small to ``larger``; a dimension under a root takes sizes whose root is rational."""
     powers = {d: 1 for d in dims}
@@ -325,9 +325,8 @@ def exact_instances(
     of their free indices for each.
 
     ``tries`` instances for every size, sizes from 1 to 3 (``fixed`` sets some), and larger ones of what is
-    about sizes alone; ``small`` draws small
-    integers only, else every third instance has values from anywhere. They come size by size, or with
-    ``spread`` one of each size in turn.
+    about sizes alone; ``small`` draws small integers only, else every third instance has values from
+    anywhere. They come size by size, or with ``spread`` one of each size in turn.
     """
     rng = random.Random(f"{seed} instances")
     promised = [g.value.entry() for g in given if g.tensor in nonzero]

@@ -144,9 +144,8 @@ def _symbols(statement: Any) -> None:
     written = {i for t in terms for i in _indices(t.data)}  # a sum of what lacks its index is no sum below
     written |= set(_indices(getattr(statement, "multipliers", ())))
     inside = {i for t in terms for expr in entries(t) for i in _bound_and_free(expr)}
-    inside = {
-        i for i in inside if "#" not in i.name
-    }  # others get a letter that is free where they are printed
+    # those of our own get a letter that is free where they are printed
+    inside = {i for i in inside if "#" not in i.name}
     named = {str(t.data) for t in terms if isinstance(t, Named)}
     symbols = {t.symbol for t in tensors_of(statement)}
     if both := scalars & _letters(inside) or (scalars | named | symbols) & _letters(written):

@@ -66,7 +66,8 @@ def require_any(one: ix.Expr, two: ix.Expr) -> None:
     """Raises NotCovered for what is equal for a known function alone: a theorem says it of any function; and
     for a root of a power, which the checker multiplies out first.
     """
-    if _same(one, two) and not _same(_spelt(one), _spelt(two)):
+    spelt = _spelt(one), _spelt(two)
+    if spelt != (one, two) and _same(one, two) and not _same(*spelt):
         raise NotCovered("a root of a power of what is not negative")
     any_of = _with_log(_any_of(one, two), one, two)
     if any_of and not _same(*(_renamed(e, any_of) for e in (one, two))):

@@ -57,10 +57,6 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE, squares: bool = True) -> lis
     too many.
     """
     todo: list[tuple[ix.Expr, tuple[Index, ...], str]] = [(expr, (), "")]
-    whole, denominators = clearing(nf.normal(expr), facts)
-    if denominators:
-        positive = latex(to_expr(reduce(nf.mul, denominators)))
-        todo.append((to_expr(whole), (), positive))
     tried: set[nf.Form] = set()
     while todo and len(tried) < _MOST:
         one, over, times = todo.pop(0)
@@ -73,6 +69,10 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE, squares: bool = True) -> lis
             return [replace(case, over=over, times=times) for case in found]
         if squares and (seen := completed(one, facts)) is not None:
             return [Case((), seen.entry(), over, seen.latex(), times)]
+        if len(tried) == 1:
+            whole, denominators = clearing(form, facts)
+            if denominators:
+                todo.append((to_expr(whole), (), latex(to_expr(reduce(nf.mul, denominators)))))
         # as a sum over one index, whose summand is looked at
         for index, summand in _summands(one, facts):
             todo += [(way, (*over, index), times) for way in _mirrored(summand, over, index)]

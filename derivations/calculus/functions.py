@@ -323,14 +323,16 @@ def check_name(name: str) -> None:
         )
 
 
-def signs_of(name: str, order: int, of: frozenset[int] = ANY) -> frozenset[int]:
-    """The signs that the order-th derivative of a function takes at arguments of some signs."""
+def signs_of(name: str, order: int, of: Callable[[], frozenset[int]]) -> frozenset[int]:
+    """The signs that the order-th derivative of a function takes at arguments of the signs that ``of`` finds;
+    it is asked only where they matter.
+    """
     f = KNOWN.get(name)
     if f is None or order > 1:
         return POSITIVE if name == "exp" else ANY
     if order:
         return f.slopes
-    return f.signs & (frozenset(f.like[sign + 1] for sign in of) if f.like else ANY)
+    return f.signs & (frozenset(f.like[sign + 1] for sign in of()) if f.like else ANY)
 
 
 def is_bounded(name: str) -> bool:

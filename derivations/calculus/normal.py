@@ -471,14 +471,19 @@ def _content(form: Form, may: Callable[[Atom], bool]) -> tuple[dict[Atom, Fracti
             # an atom absent from one monomial is shared only with exponent 0
             shared = {a: min(e, own[a]) for a, e in shared.items() if a in own and (e > 0) == (own[a] > 0)}
     assert shared is not None
+    return shared, _without(form, shared)
+
+
+def _without(form: Form, shared: dict[Atom, Fraction]) -> Form:
+    """A form divided by powers of atoms in which none of its bound indices occurs."""
     if not shared:
-        return {}, form
+        return form
     inverse, parts = [(a, -e) for a, e in shared.items()], []
     for mono, coefficient in form:
         named, factors = _apart(mono)
         # in one product: an inverse that is multiplied out first does not cancel
         parts.append(_finish(coefficient, named, [*factors, *inverse]))
-    return shared, add(*parts)
+    return add(*parts)
 
 
 @lru_cache(maxsize=20_000)
@@ -536,11 +541,7 @@ def _logarithm(form: Form) -> Form:
     for atom in {a for own in powers for a in own if _not_negative(a) and not _tokens(a) & bound}:
         if least := min(own.get(atom, Fraction(0)) for own in powers):
             shared[atom] = least
-    inverse, parts = [(a, -e) for a, e in shared.items()], []
-    for mono, coefficient in form:
-        named, factors = _apart(mono)
-        parts.append(_finish(coefficient, named, [*factors, *inverse]))
-    rest = add(*parts) if shared else form
+    rest = _without(form, shared)
     if not rest or (len(rest) == 1 and rest[0][1] < 0):
         return _log_of(form)
     content = abs(rest[0][1])
@@ -608,17 +609,18 @@ def is_zero(form: Form, depth: int = 6, tried: set[tuple[int, Form]] | None = No
     if depth == 0:
         return False
     inverses = [(a, e) for mono, _ in form for a, e in mono[2] if a[0] == "P" and e < 0]
+    if not inverses:
+        return False
     for atom, exponent in inverses:
         if all(t.kind == "i" for t in outer(atom)):
             cleared = ((((), 0, ((atom, -exponent),)), Fraction(1)),)  # kept whole, so that it cancels
             return is_zero(mul(form, cleared), depth - 1, tried)
     tried = set() if tried is None else tried
-    for atom, _ in inverses[:1]:
-        for freed in _freed(form, atom, f"?freed{depth}"):
-            if (depth, freed) not in tried:
-                if is_zero(freed, depth - 1, tried):
-                    return True
-                tried.add((depth, freed))
+    for freed in _freed(form, inverses[0][0], f"?freed{depth}"):
+        if (depth, freed) not in tried:
+            if is_zero(freed, depth - 1, tried):
+                return True
+            tried.add((depth, freed))
     return False
 
 

@@ -140,7 +140,7 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
                 known &= _of_cleared(nf.normal(less), facts)
             return known
         case ix.Call(function, arg, order):
-            return known & signs_of(function, order, _written(arg, facts))
+            return known & signs_of(function, order, lambda: _written(arg, facts))
         case ix.Sum(index, body):
             inner = _written(body, facts.within(index))
             return known & _summed(inner, (index.dim,))
@@ -381,7 +381,7 @@ def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
                 less = nf.add(atom[3], nf.scale(nf.ONE, -1))
                 return known & _of_form(less, facts) & _of_cleared(less, facts)
             if atom[0] == "C":
-                return known & signs_of(atom[1], atom[2], _added(atom[3], facts))
+                return known & signs_of(atom[1], atom[2], lambda: _added(atom[3], facts))
             return known & facts.tensors.get(atom[1], ANY) & _promised(atom[1])
         case "P":
             return facts.about(atom[1]) & _of_form(atom[1], facts)
