@@ -13,7 +13,7 @@ from checks.kernel.equalities import require_any, require_any_sign
 from checks.kernel.model import setup
 from checks.kernel.theorem import YES, Theorem, filled
 from checks.kernel.trees import NotCovered, plain
-from checks.kinds.implication import Implication
+from checks.kinds.implication import Implication, completed
 from checks.statement import Fact
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -27,6 +27,7 @@ def implication(name: str, s: Implication) -> Theorem:
 
     Entries at fixed indices are numbers for the checker: what is known of one says nothing of the others.
     """
+    s = completed(s)
     if s.rest is not None:
         raise NotCovered("a certificate with a rest")
     if any(u.at or u.over for u in s.uses()):
@@ -96,6 +97,7 @@ def implication_defined(name: str, s: Implication) -> list[Theorem]:
     """The theorem that the conclusion and the multipliers are defined where the hypotheses are and hold, if
     anything need be shown.
     """
+    s = completed(s)
     stated = [d for h in s.hypotheses for d in sg.demands(h.term.entry())]
     terms = (s.conclusion.term, *(u.multiplier for u in s.uses()))
     asked = [d for term in terms for d in sg.demands(term.entry())]

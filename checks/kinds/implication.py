@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from checks.engine.domain import hidden_demands
@@ -31,14 +32,17 @@ from derivations.calculus import cases
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
+from derivations.calculus.combination import Given, Piece, combination
 from derivations.calculus.components import NotExact
 from derivations.calculus.constraint import Raw
 from derivations.calculus.exact import Exponential
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.naming import may_vanish
+from derivations.calculus.normal import Token, normal
 from derivations.calculus.term import Term, before_factor
 
 _RELATIONS = ("=", ">=", ">")
+_NONPOSITIVE = frozenset({-1, 0})
 
 
 class Use(NamedTuple):
@@ -97,7 +101,8 @@ class Implication(Kind):
     ``factor`` is a nonnegative combination of the named hypotheses with at least one strict one (or 1 when
     empty), the multiplier of an inequality is nonnegative, and ``rest`` (nothing unless given, for an
     inequality) is visibly nonnegative in each case of the signs of what stands in absolute values, or by
-    squares and Bregman differences of convex functions. An index of a hypothesis that occurs in the
+    squares and Bregman differences of convex functions. Where none is given, one without a rest is sought.
+    An index of a hypothesis that occurs in the
     conclusion as well is the same there; one that does not is any: the hypothesis holds for all its values,
     and a `Use` in place of (name, multiplier) takes it at others, or summed.
     ``witness`` is an exact assignment offered as a counterexample: the engine accepts it only if every
@@ -147,6 +152,70 @@ class Implication(Kind):
         return follows_latex(self.hypotheses, self.conclusion)
 
 
+@lru_cache(maxsize=512)
+def completed(statement: Implication) -> Implication:
+    """The implication with a certificate that was found, where it has none; as it is if none was."""
+    if statement.multipliers or statement.factor or statement.rest is not None:
+        return statement
+    strict = [
+        h
+        for h in statement.hypotheses
+        if h.relation == ">" and not ix.free_indices(h.term.entry()) - _shared(statement)
+    ]
+    for factor, inverses in ((None, False), *((h, False) for h in strict), (None, True)):
+        found = _sought(statement, factor, inverses)
+        if found and not certificate_error(found):
+            return found
+    return statement
+
+
+def _sought(statement: Implication, factor: Fact | None, inverses: bool) -> Implication | None:
+    """With what might be taken of the hypotheses, by what the monomials have in common."""
+    known, stated = statement.facts(), _stated(statement, statement.conclusion)
+    equation = statement.conclusion.relation == "="
+    hypotheses = [h for h in statement.hypotheses if h.relation == "=" or not equation]
+
+    def usable(piece: Piece) -> Piece | None:
+        multiplier = piece.expr()
+        if not _defined_under(multiplier, stated, known):
+            return None
+        if hypotheses[piece.given].relation == "=":
+            return piece
+        signs = sg.signs(multiplier, known)
+        if signs <= fn.NONNEGATIVE:
+            return piece
+        return piece.times(Fraction(-1)) if signs <= _NONPOSITIVE else None
+
+    wanted = statement.conclusion.term.entry()
+    pieces = combination(
+        normal(wanted * factor.term.entry() if factor else wanted),
+        [Given(normal(h.term.entry()), h.relation) for h in hypotheses],
+        frozenset(Token("i", i.name, i.dim) for i in _shared(statement)),
+        usable,
+        statement.conclusion.relation == ">",
+        inverses,
+    )
+    uses = tuple(_use(hypotheses[p.given].name, p) for p in pieces)
+    found = replace(
+        statement, multipliers=uses, factor=((factor.name, Fraction(1)),) if factor and uses else ()
+    )
+    try:
+        _check_uses(found)
+    except Malformed:  # a letter for two ranges
+        return None
+    return found if uses else None
+
+
+def _use(name: str, piece: Piece) -> Use:
+    """A piece of a hypothesis as a certificate names it."""
+
+    def index(token: Token) -> Index:
+        return Index(str(token.name), token.dim)
+
+    at = tuple((index(own), index(place)) for own, place in piece.at)
+    return Use(name, Raw((), piece.expr()), at, tuple(map(index, piece.over)))
+
+
 def implication(statement: Implication, seed: int, with_mutants: bool) -> Finding:
     """Verify the certificate symbolically, or the offered counterexample exactly."""
     finding = Finding()
@@ -177,6 +246,7 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
         finding.counterexample = f"all dimensions 1; {shown}: {held}"
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
         return finding
+    statement = completed(statement)
     why = certificate_error(statement) or _undefined(statement)
     reason = why or "identity of normal forms; signs of the multipliers as required"
     finding.steps.append(attempt("certificate", _implication_latex(statement), reason, not why))
@@ -392,7 +462,8 @@ def certificate_error(statement: Implication) -> str:
     if not equal(*sides):
         if not (statement.uses() or statement.rest):
             return (
-                "nothing says how it follows: multipliers=((name of a hypothesis, its factor), ...) adds them"
+                "no sum of multiples of the hypotheses was found that is the conclusion; "
+                "multipliers=((name of a hypothesis, its factor), ...) says one"
             )
         return f"the certificate is not an identity: the sides differ by {difference(*sides)}"
     inequalities = any(facts[u.name].relation != "=" for u in statement.uses())

@@ -88,7 +88,7 @@ def _tokens(part: Any) -> frozenset[Token]:
     return frozenset().union(*map(_tokens, part)) if isinstance(part, tuple) else frozenset()
 
 
-def _rename(value: Any, mapping: dict[Token, Token]) -> Any:
+def rename_in(value: Any, mapping: dict[Token, Token]) -> Any:
     """Rename tokens in an atom or form and restore the order of everything inside."""
     if not isinstance(value, tuple) or _tokens(value).isdisjoint(mapping):
         return value
@@ -103,7 +103,7 @@ def _rename(value: Any, mapping: dict[Token, Token]) -> Any:
     if tag == "P":
         return Kept(("P", rename_form(value[1], mapping)))
     if tag == "delta":
-        return _delta(_rename(value[1], mapping), _rename(value[2], mapping))
+        return _delta(rename_in(value[1], mapping), rename_in(value[2], mapping))
     raise AssertionError(value)
 
 
@@ -113,7 +113,7 @@ def rename_form(form: Form, mapping: dict[Token, Token]) -> Form:
     for (dims, height, factors), coefficient in form:
         bound = _bound(height, dims)
         outer = {token: new for token, new in mapping.items() if token not in bound}
-        parts.append(_finish(coefficient, bound, [(_rename(a, outer), e) for a, e in factors]))
+        parts.append(finished(coefficient, bound, [(rename_in(a, outer), e) for a, e in factors]))
     return add(*parts)
 
 
@@ -141,7 +141,7 @@ ONE = number(1)
 
 
 def _single(atom: Atom, exponent: Fraction | int = 1) -> Form:
-    return _finish(Fraction(1), [], [(atom, Fraction(exponent))])
+    return finished(Fraction(1), [], [(atom, Fraction(exponent))])
 
 
 def _height(atom: Atom) -> int:
@@ -149,7 +149,7 @@ def _height(atom: Atom) -> int:
     return max(heights, default=0)
 
 
-def _finish(coefficient: Fraction, bound: list[Token], factors: Iterable[tuple[Atom, Fraction]]) -> Form:
+def finished(coefficient: Fraction, bound: list[Token], factors: Iterable[tuple[Atom, Fraction]]) -> Form:
     """The form of one product: merge equal atoms, contract deltas, multiply out sums, name bound indices."""
     merged: dict[Atom, Fraction] = {}
     for atom, exponent in factors:
@@ -186,20 +186,20 @@ def _contract(coefficient: Fraction, bound: list[Token], factors: dict[Atom, Fra
     rest = [(a, e) for a, e in factors.items() if a != delta]
     _, left, right = delta
     if left == right:
-        return _finish(coefficient, bound, rest)
+        return finished(coefficient, bound, rest)
     if left in bound or right in bound:
         gone, kept = (left, right) if left in bound else (right, left)
         bound = [t for t in bound if t != gone]
-        return _finish(coefficient, bound, [(_rename(a, {gone: kept}), e) for a, e in rest])
-    renamed = [(_rename(a, {right: left}), e) for a, e in rest]
-    return _finish(coefficient, bound, [*renamed, (delta, Fraction(1))])
+        return finished(coefficient, bound, [(rename_in(a, {gone: kept}), e) for a, e in rest])
+    renamed = [(rename_in(a, {right: left}), e) for a, e in rest]
+    return finished(coefficient, bound, [*renamed, (delta, Fraction(1))])
 
 
 def _expand(
     coefficient: Fraction, bound: list[Token], rest: dict[Atom, Fraction], base: Form, power: int
 ) -> Form:
     fresh = {t: Token("i", f"?{next(_temporary)}", t.dim) for t in bound}
-    outer = _finish(coefficient, [], [(_rename(a, fresh), e) for a, e in rest.items()])
+    outer = finished(coefficient, [], [(rename_in(a, fresh), e) for a, e in rest.items()])
     inner = rename_form(base, fresh)
     for _ in range(power):
         outer = mul(outer, inner)
@@ -211,7 +211,7 @@ def _expand(
 def _signature(token: Token, factors: list[tuple[Atom, Fraction]], bound: list[Token]) -> str:
     others = {t: Token("i", "*", t.dim) for t in bound if t != token}
     seen = [
-        (_rename(a, {**others, token: Token("i", "!", token.dim)}), e)
+        (rename_in(a, {**others, token: Token("i", "!", token.dim)}), e)
         for a, e in factors
         if token in _tokens(a)
     ]
@@ -229,7 +229,7 @@ def _canonical(coefficient: Fraction, bound: list[Token], merged: dict[Atom, Fra
     if not bound:
         return ((Kept(((), 0, tuple(sorted(merged.items(), key=_key)))), coefficient),)
     fresh = {t: t if t.kind == "t" else Token("t", next(_temporary), t.dim) for t in bound}
-    factors = [(_rename(a, fresh), e) for a, e in merged.items()]
+    factors = [(rename_in(a, fresh), e) for a, e in merged.items()]
     flat = list(fresh.values())
     height = max((_height(a) for a, _ in factors), default=0)
     if len(flat) > 1:
@@ -237,7 +237,7 @@ def _canonical(coefficient: Fraction, bound: list[Token], merged: dict[Atom, Fra
         flat = [t for part in sorted(places, key=lambda p: _key(p[1])) for t in part[0]]
         flat.sort(key=lambda t: t.dim)
     names = {t: Token("b", (height, k), t.dim) for k, t in enumerate(flat)}
-    named = tuple(sorted(((_rename(a, names), e) for a, e in factors), key=_key))
+    named = tuple(sorted(((rename_in(a, names), e) for a, e in factors), key=_key))
     return ((Kept((tuple(t.dim for t in flat), height, named)), coefficient),)
 
 
@@ -265,7 +265,7 @@ def _arranged(
     factors = [(a, e) for a, e in factors if not _tokens(a).isdisjoint(bound)]
     if len(bound) == 1:
         name = {bound[0]: Token("b", (height, first), bound[0].dim)}
-        return bound, tuple(sorted(((_rename(a, name), e) for a, e in factors), key=_key))
+        return bound, tuple(sorted(((rename_in(a, name), e) for a, e in factors), key=_key))
     cells: dict[tuple[str, str], list[Token]] = {}
     for token in bound:
         cells.setdefault((token.dim, _signature(token, factors, bound)), []).append(token)
@@ -287,12 +287,12 @@ def _with_first(
     """The same where some indices are named before the others; in the result the given places come first."""
     height, first = start
     names = {t: Token("b", (height, first + k), t.dim) for k, t in enumerate(chosen)}
-    rest, renamed = [t for t in bound if t not in names], [(_rename(a, names), e) for a, e in factors]
+    rest, renamed = [t for t in bound if t not in names], [(rename_in(a, names), e) for a, e in factors]
     parts = [_arranged(part, renamed, height, first + len(chosen)) for part in _components(rest, renamed)]
     order = [*chosen, *(t for part in sorted(parts, key=lambda p: _key(p[1])) for t in part[0])]
     order.sort(key=lambda t: places[t])
     names = {t: Token("b", (height, first + k), t.dim) for k, t in enumerate(order)}
-    return order, tuple(sorted(((_rename(a, names), e) for a, e in factors), key=_key))
+    return order, tuple(sorted(((rename_in(a, names), e) for a, e in factors), key=_key))
 
 
 def _unlike(cell: list[Token], factors: list[tuple[Atom, Fraction]]) -> list[Token]:
@@ -306,7 +306,7 @@ def _unlike(cell: list[Token], factors: list[tuple[Atom, Fraction]]) -> list[Tok
 
 def _exchangeable(one: Token, two: Token, factors: list[tuple[Atom, Fraction]]) -> bool:
     swap = {one: two, two: one}
-    return {(_rename(a, swap), e) for a, e in factors} == set(factors)
+    return {(rename_in(a, swap), e) for a, e in factors} == set(factors)
 
 
 def add(*forms: Form) -> Form:
@@ -320,7 +320,7 @@ def add(*forms: Form) -> Form:
 
 def multiplied_out(dims: tuple[str, ...], height: int, factors: Iterable[tuple[Atom, Fraction]]) -> Form:
     """The form of a product under sums over ``dims``, whose factors may be sums in parentheses."""
-    return _finish(Fraction(1), _bound(height, dims), factors)
+    return finished(Fraction(1), _bound(height, dims), factors)
 
 
 def scale(form: Form, factor: Fraction | int) -> Form:
@@ -337,11 +337,11 @@ def ratio(one: Form, two: Form) -> Fraction | None:
     return c if is_zero(add(one, scale(two, -c))) else None
 
 
-def _apart(mono: Mono) -> tuple[list[Token], list[tuple[Atom, Fraction]]]:
+def apart(mono: Mono) -> tuple[list[Token], list[tuple[Atom, Fraction]]]:
     """A monomial with fresh names for its bound indices."""
     dims, height, factors = mono
     fresh = {t: Token("t", next(_temporary), t.dim) for t in _bound(height, dims)}
-    return list(fresh.values()), [(_rename(a, fresh), e) for a, e in factors]
+    return list(fresh.values()), [(rename_in(a, fresh), e) for a, e in factors]
 
 
 def mul(left: Form, right: Form) -> Form:
@@ -349,9 +349,9 @@ def mul(left: Form, right: Form) -> Form:
     parts = []
     for mono1, c1 in left:
         for mono2, c2 in right:
-            bound1, factors1 = _apart(mono1)
-            bound2, factors2 = _apart(mono2)
-            parts.append(_finish(c1 * c2, bound1 + bound2, factors1 + factors2))
+            bound1, factors1 = apart(mono1)
+            bound2, factors2 = apart(mono2)
+            parts.append(finished(c1 * c2, bound1 + bound2, factors1 + factors2))
     return add(*parts)
 
 
@@ -359,9 +359,11 @@ def total(form: Form, token: Token) -> Form:
     """The sum over a free token."""
     parts = []
     for mono, coefficient in form:
-        bound, factors = _apart(mono)
+        bound, factors = apart(mono)
         new = Token("t", next(_temporary), token.dim)
-        parts.append(_finish(coefficient, [*bound, new], [(_rename(a, {token: new}), e) for a, e in factors]))
+        parts.append(
+            finished(coefficient, [*bound, new], [(rename_in(a, {token: new}), e) for a, e in factors])
+        )
     return add(*parts)
 
 
@@ -372,7 +374,7 @@ def summands(mono: Mono, token: Token) -> list[Form]:
     for own in bound:
         if own.dim == token.dim:
             rest = [t for t in bound if t != own]
-            found.append(_finish(Fraction(1), rest, [(_rename(a, {own: token}), e) for a, e in factors]))
+            found.append(finished(Fraction(1), rest, [(rename_in(a, {own: token}), e) for a, e in factors]))
     return found
 
 
@@ -456,7 +458,7 @@ def power(form: Form, exponent: Fraction | int) -> Form:
     coefficient, roots = _number_power(lead, exponent)
     if rest != ONE:
         outside.append((Kept(("P", rest)), exponent))
-    return _finish(coefficient, [], outside + roots)
+    return finished(coefficient, [], outside + roots)
 
 
 def _content(form: Form, may: Callable[[Atom], bool]) -> tuple[dict[Atom, Fraction], Form]:
@@ -480,9 +482,9 @@ def _without(form: Form, shared: dict[Atom, Fraction]) -> Form:
         return form
     inverse, parts = [(a, -e) for a, e in shared.items()], []
     for mono, coefficient in form:
-        named, factors = _apart(mono)
+        named, factors = apart(mono)
         # in one product: an inverse that is multiplied out first does not cancel
-        parts.append(_finish(coefficient, named, [*factors, *inverse]))
+        parts.append(finished(coefficient, named, [*factors, *inverse]))
     return add(*parts)
 
 
@@ -518,7 +520,7 @@ def exponential(form: Form) -> Form:
             factors.append((Kept(("C", "exp", 0, ((mono, Fraction(1)),))), coefficient))
         else:
             result = mul(result, power(inside, coefficient))
-    rest = _finish(Fraction(1), [], factors)
+    rest = finished(Fraction(1), [], factors)
     return rest if result is ONE else mul(result, rest)
 
 
@@ -576,7 +578,7 @@ def normal(expr: ix.Expr) -> Form:
         case ix.At(tensor, indices):
             return _single(_entry(tensor, tuple(map(_token, indices))))
         case ix.Delta(left, right):
-            return _finish(Fraction(1), [], [(_delta(_token(left), _token(right)), Fraction(1))])
+            return finished(Fraction(1), [], [(_delta(_token(left), _token(right)), Fraction(1))])
         case ix.Add(args):
             return add(*map(normal, args))
         case ix.Mul(args):
@@ -663,10 +665,10 @@ def _freed(form: Form, atom: Atom, name: str) -> Iterable[Form]:
         for coefficient, bound_dims, height, factors, k in choice:
             tokens = _bound(height, bound_dims)
             if k is None:
-                parts.append(_finish(coefficient, tokens, [*factors, (("D", dims[0]), Fraction(-1))]))
+                parts.append(finished(coefficient, tokens, [*factors, (("D", dims[0]), Fraction(-1))]))
                 continue
-            renamed = [(_rename(a, {tokens[k]: free}), e) for a, e in factors]
-            parts.append(_finish(coefficient, [t for n, t in enumerate(tokens) if n != k], renamed))
+            renamed = [(rename_in(a, {tokens[k]: free}), e) for a, e in factors]
+            parts.append(finished(coefficient, [t for n, t in enumerate(tokens) if n != k], renamed))
         yield add(*parts)
 
 
@@ -682,7 +684,7 @@ def contract(
     """
     parts = []
     for mono, coefficient in form:
-        bound, factors = _apart(mono)
+        bound, factors = apart(mono)
         pair = _pair(bound, factors, first, second)
         if pair is None:
             parts.append(((mono, coefficient),))
@@ -690,7 +692,7 @@ def contract(
         one, two, shared = pair
         new = replacement(tuple(t for t in one[2] if t != shared), tuple(t for t in two[2] if t != shared))
         rest = [(a, e) for a, e in factors if a not in (one, two)]
-        done = _finish(coefficient, [t for t in bound if t != shared], [*rest, (new, Fraction(1))])
+        done = finished(coefficient, [t for t in bound if t != shared], [*rest, (new, Fraction(1))])
         parts.append(contract(done, first, second, replacement))
     return add(*parts)
 

@@ -469,7 +469,6 @@ WRONG = {
     "strict from not strict": ([("s", one)], Fact("s", s, ">")),
     "strict with a multiplier that may vanish": ([("t", s)], Fact("s t", s * t, ">")),
     "an equation from inequalities": ([("s", zero), ("t", zero)], Fact("zero", zero * s, "=")),
-    "nothing": ([], Fact("twice s", 2 * s, ">=")),
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import loss
 from derivations.calculus.program import Raw
-from derivations.calculus.term import as_term, sqrt, sum_over, zeros
+from derivations.calculus.term import as_term, size, sqrt, sum_over, zeros
 
 i, j, k, l, p, q, r = (Index(name, "N") for name in "ijklpqr")
 OTHER = Index("m", "M")
@@ -148,7 +149,7 @@ def test_what_is_summed_is_not_covered_by_the_kernel() -> None:
 
 
 n, o = (Index(letter, "N-1") for letter in "no")
-x, y = (as_term(Tensor(name)) for name in "xy")
+x, y, z = (as_term(Tensor(name)) for name in "xyz")
 PROMISED = as_term(Tensor("v", ("N-1",), positive=True))
 
 
@@ -244,3 +245,69 @@ def test_a_letter_that_a_sum_inside_has_is_not_printed_twice() -> None:
     assert shown == r"\sum_{j=1}^{N} {a}_{j}\,\left\|b\right\|^{2}"
     apart = implied([NONNEGATIVE], total, Use("a", sum_over(j, b[j] ** 2), over=(k,)))
     assert apart.steps[-1]["latex"].split("} = ")[-1].startswith(r"\sum_{k=1}^{N} ")
+
+
+d, e, m = Index("d", "D"), Index("e", "D"), Index("m", "M")
+KEY, VALUE, STATE = (
+    as_term(Tensor("k", ("D",))),
+    as_term(Tensor("v", ("M",))),
+    as_term(Tensor("S", ("M", "D"))),
+)
+UNIT = Fact("unit", sum_over(d, KEY[d] ** 2) - 1, "=")
+WEIGHTS = [NONNEGATIVE, Fact("weights", sum_over(j, a[j]) - 1, "="), Fact("least", b[k] - x, ">=")]
+BOTH = [Fact("x", x, ">"), Fact("y", y, ">")]
+
+
+def corrected_state(rate: int) -> Any:
+    """S less rate (S k - v) kᵀ, read at k."""
+    error = sum_over(e, STATE[m, e] * KEY[e]) - VALUE[m]
+    return sum_over(d, (STATE[m, d] - rate * error * KEY[d]) * KEY[d])
+
+
+def triangle(*corners: Index) -> Any:
+    """The length of a path less that of the straight line."""
+    path = [D[one, two] for one, two in pairwise(corners)]
+    return sum(path[1:], path[0]) - D[corners[0], corners[-1]]
+
+
+SOUGHT = {
+    "the delta rule": ([UNIT], corrected_state(1) - VALUE[m], corrected_state(2) - VALUE[m], "="),
+    "a mean of bounded values": (WEIGHTS, sum_over(j, a[j] * b[j]) - x, sum_over(j, a[j] * b[j]) - 2 * x, ">="),
+    "a factor that is not 0": ([Fact("h", x * y, "="), BOTH[0]], y, z * y + x - 1, "="),
+    "a chain": ([Fact("h", y - x, ">="), Fact("g", z - y, ">")], z - x, z - 2 * x, ">"),
+    "a product": (BOTH, x * y, x * y - 1, ">"),
+    "a product above 1": ([Fact("h", x - 1, ">="), Fact("g", y - 1, ">=")], x * y - 1, x * y - 2, ">="),
+    "two equations": ([Fact("h", x + y - 3, "="), Fact("g", x - y - 1, "=")], x - 2, x - 1, "="),
+    "a difference of squares": ([Fact("h", x + y, "=")], x**2 - y**2, x**2 + y**2, "="),
+    "a substitution": ([Fact("h", x - 2 * y, "="), Fact("g", y - 3 * z, "=")], x - 6 * z, x - 5 * z, "="),
+    "inverses": ([*BOTH, Fact("h", x - y, ">=")], 1 / y - 1 / x, 1 / x - 1 / y, ">="),
+    "a path": ([Fact("h", triangle(p, q, r), ">=")], triangle(i, j, k, l), triangle(i, j, k, l) - D[i, j], ">="),
+    "rows that sum to 1": (
+        [Fact("rows", sum_over(j, D[i, j]) - 1, "=")],
+        sum_over(k, sum_over(l, D[k, l])) - size("N"),
+        sum_over(k, sum_over(l, D[k, l])) - 1,
+        "=",
+    ),
+    "an equation under a sum": (
+        [Fact("h", a[i] - sum_over(j, D[i, j] * b[j]), "=")],
+        sum_over(i, a[i] * c[i]) - sum_over(j, b[j] * sum_over(i, D[i, j] * c[i])),
+        sum_over(i, a[i] * c[i]) - sum_over(j, b[j] * sum_over(i, D[j, i] * c[i])),
+        "=",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOUGHT)
+def test_a_certificate_is_sought_and_believed_only_as_an_identity(name: str) -> None:
+    facts, true, false, relation = SOUGHT[name]
+    proof = implied(facts, Fact("c", true, relation))
+    assert proof.proved and not proof.mutants.survivors
+    assert implied(facts, Fact("c", false, relation)).holds is False
+
+
+def test_what_is_sought_neither_divides_by_what_may_vanish_nor_takes_a_sign_on_trust() -> None:
+    assert not implied([Fact("h", x * y, "=")], Fact("c", y, "=")).proved
+    assert not implied([Fact("h", x, ">=")], Fact("c", x * y, ">=")).proved
+    assert not implied([Fact("h", x, ">=")], Fact("c", x, ">")).proved
+    assert not implied([Fact("h", x, ">=")], Fact("c", x, "=")).proved
+    assert not implied([Fact("u", SHORT[n], ">")], Fact("c", sum_over(o, SHORT[o]), ">")).proved  # N = 1
