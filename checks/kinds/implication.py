@@ -246,11 +246,11 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
         finding.counterexample = f"all dimensions 1; {shown}: {held}"
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
         return finding
-    statement = completed(statement)
+    holding, count, broken = satisfied(statement, seed)
+    statement = statement if broken else completed(statement)
     why = certificate_error(statement) or _undefined(statement)
     reason = why or "identity of normal forms; signs of the multipliers as required"
     finding.steps.append(attempt("certificate", _implication_latex(statement), reason, not why))
-    holding, count, broken = satisfied(statement, seed)
     if not broken and (why or not holding):  # fractions are tried as well, and more often
         fractions, more, broken = satisfied(statement, seed, small=False)
         holding, count = holding or fractions, count + more

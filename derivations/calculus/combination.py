@@ -22,7 +22,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus.normal import Form, Mono, Token
 from derivations.calculus.printing import to_expr
 
-ROUNDS, CANDIDATES, TRIES = 3, 120, 400
+ROUNDS, CANDIDATES, TRIES = 6, 200, 400
 """How often what is left over asks for more, how many products are tried, and how many choices of indices
 for a pair of monomials."""
 SMALL = 1e-9

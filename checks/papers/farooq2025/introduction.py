@@ -291,7 +291,6 @@ claim(
                 Fact("s h ≤ |h|", STRENGTH - old * field, ">="),
             ),
             Fact("(s' - s) h", (new - old) * field, ">="),
-            (("s' has the sign of h", as_term(1)), ("s h ≤ |h|", as_term(1))),
             label="the energy does not rise",
         ),
         Identity(at_point(CLASSIC, s_, -s), CLASSIC, label="a pattern and its negative have one energy"),

@@ -197,8 +197,6 @@ def descent_is_stationary() -> All:
             Implication(
                 (Fact("rest", as_term(STEP) * grad(value, at, "F"), "="), Fact("step", as_term(STEP), ">")),
                 Fact("the slope", slope, "="),
-                (("rest", as_term(1)),),
-                (("step", Fraction(1)),),
                 label=label,
             )
             for at, label, slope in slopes
@@ -278,7 +276,6 @@ def necessary() -> Implication:
             Fact("as W_Q", (w_p @ x_j[i] - w_q @ x_j[i])[row], "="),
         ),
         Fact("agreement", (w_q @ x_j[i] - w_k @ x_j[i])[row], "="),
-        (("as W_K", as_term(1)), ("as W_Q", as_term(-1))),
         label="then W_Q and W_K agree on the query",
     )
 

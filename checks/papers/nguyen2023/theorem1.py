@@ -169,7 +169,6 @@ claim(
         Implication(
             (Fact("stationarity", sum_over(j, alpha_t[j, d] - alpha[j, d]), "="),),
             Fact("centering", sum_over(j, alpha[j, d] - alpha_t[j, d]), "="),
-            (("stationarity", as_term(-1)),),
             label="the implication",
         ),
     ),

@@ -247,12 +247,8 @@ def remark1(epsilon: str, h_positive: bool) -> All:
     negative = (("alpha", one), ("alpha~", zero), ("eta", zero), ("eta~", one), ("C", one), ("h(k)", -one))
     mirrored = (("alpha", zero), ("alpha~", one), ("eta", one), ("eta~", zero), ("C", one), ("h(k)", -one))
     return All(
-        Implication(
-            SIGNS, Fact("C - α", c - al, ">="), (("(9)", as_term(1)), ("eta", as_term(1))), label="α ≤ C"
-        ),
-        Implication(
-            SIGNS, Fact("C - α̃", c - al_t, ">="), (("(9)~", as_term(1)), ("eta~", as_term(1))), label="α̃ ≤ C"
-        ),
+        Implication(SIGNS, Fact("C - α", c - al, ">="), label="α ≤ C"),
+        Implication(SIGNS, Fact("C - α̃", c - al_t, ">="), label="α̃ ≤ C"),
         Implication(
             kkt,
             Fact("α α̃", al * al_t, "="),
