@@ -50,7 +50,7 @@ def stationary(statement: Stationary, seed: int, with_mutants: bool) -> Finding:
         raise Malformed(f"the point mentions {s.variable.name} itself")
     finding = identity(
         Identity(
-            grad(s.energy, s.variable),
+            grad(s.energy, s.variable, s.energy.latex()),
             zeros(*s.variable.dims),
             (*s.given, _point(s.variable, s.point)),
             nonzero=s.nonzero,

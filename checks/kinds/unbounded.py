@@ -132,7 +132,8 @@ def _words(program: Program, ray: Ray) -> str:
     sizes = {dim: 1 for dim in dimensions([expr], ())}
     ones = {(x, (0,) * len(x.dims)): Fraction(1) for x in base_tensors([expr], ())}
     end = "above" if program.maximise else "below"
-    found = f"along {shown} all constraints hold and the objective is unbounded {end}"
+    kept = "all constraints hold and " if program.constraints else ""
+    found = f"along {shown} {kept}the objective is unbounded {end}"
     try:
         at = {t: Instance(sizes, {**ones, (ray.t, ()): Fraction(t)}, ()).evaluate(expr) for t in (1, 10, 100)}
     except (NotExact, ZeroDivisionError):

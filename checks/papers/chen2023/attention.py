@@ -146,7 +146,7 @@ claim(
     + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$; $g_q(q(\boldsymbol{x}))$ and "
     r"$g_k(k(\boldsymbol{x}))$ are $\phi_q(\boldsymbol{x})$ and $\phi_k(\boldsymbol{x})$. Without $f(X)$, in "
     r"the data-independent lines, $W_e,W_r\in\mathbb{R}^{p\times s}$.",
-    notes="A forward pass: η is an input that no line uses and Λ does not occur, so nothing is learnt in it. "
+    notes="A forward pass: η is an input that no line uses, and Λ does not occur. "
     "Weights with one row for each row of f(X) tie the parameters to one sequence length unless the number "
     "of rows is fixed, by sampling for example. The output differs from (9) by W_o.",
 )
@@ -656,12 +656,12 @@ claim(
     "that lemma.",
     literal=All(_kept_as_by_projections(), _kept_on_average()),
     where=rf"$X=(1,0,\dots,0)^\top$, $N={LENGTH}$, $s=1$, so that $n={DRAWN}$; all draws of $n$ rows, all "
-    r"sign matrices; for the mean $X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 "
-    r"of them; $F$: the rows drawn, $K$ the kernel matrix with $f(X)=F$.",
+    r"sign matrices over $\sqrt n$; for the mean $X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all "
+    r"draws of 1, 2 and 3 of them; $F$: the rows drawn, $K$ the kernel matrix with $f(X)=F$.",
     notes="The random projections of the lemma mix all rows; a sample of rows can miss what is concentrated "
     "in few of them. Here half of the draws give F = 0, hence K = 0, while every sign "
     "projection keeps ‖X‖ exactly. What uniform sampling does keep is the mean, E[(N/n)FᵀF] = XᵀX: each row "
-    "is in a share n/N of all draws. Its variance grows with the largest rows; the paper does not rescale by "
+    "is in a share n/N of all draws. The paper does not rescale by "
     "N/n, and the released code takes evenly spaced rows. It bears on the choice of f(X) in the experiments, "
     "on no theorem.",
 )

@@ -321,7 +321,7 @@ claim(
     words="With f(X) in R^{N×p} an identity matrix, (6) becomes the case of data-independent weights.",
     literal=_identity_of_n,
     corrected=_identity_case,
-    correction_words="With F = I_p and weights of p rows, as Algorithm 1 has it: scores W_eᵀφ_q(x_i) and "
+    correction_words="With F_X = I_p and weights of p rows, as Algorithm 1 has it: scores W_eᵀφ_q(x_i) and "
     "W_rᵀφ_k(x_j), K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩, and (7) as before.",
     assumes=PRIMAL,
     rests_on=("chen2023/eq7",),

@@ -228,8 +228,8 @@ WHAT_DEPENDS = (
 )
 RAY = r" $t$: any real number, the same at every entry; $\mathbf{1}_{N\times s}$: all entries are 1."
 FIX = (
-    "Read stat for max: find the stationary points. Every solution of (7) gives one, and there are no others "
-    "(chen2023/thm3.2); J grows without bound from each of them along W_e + t, W_r - t"
+    "Read stat for max: find the stationary points. Every solution of (7) with Σ = Λ⁻¹ gives one, and there "
+    "are no others (chen2023/thm3.2); J grows without bound from each of them along W_e + t, W_r - t"
 )
 claim(
     "chen2023/eq6",

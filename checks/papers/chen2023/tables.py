@@ -143,7 +143,8 @@ def _rerun(base: str, printed: dict[str, Fraction | None], result: Result) -> li
     s, equal, fewer = own["directions"]
     sizes = f"heads of width p = {own['width'] // own['heads']}, Primal. with s = {s} and η = {own['eta']:g}"
     others = f"s = p and s < p with {equal} and {fewer}"
-    return [*compared("JapaneseVowels", base, printed, result), f"{sizes}, {others}"]
+    said = f"{sizes}, {others}" if "Primal., s = p" in printed else sizes
+    return [*compared("JapaneseVowels", base, printed, result), said]
 
 
 # ---------------------------------------------------------------- Tables 1 and 2

@@ -94,7 +94,7 @@ claim(
     r"minimised; $J_b$ the KSVD objective of block $b$, averaged over its heads; $\eta>0$; $B$ blocks.",
     notes="The gradient of J² is 2J times that of J, so it vanishes on the whole cone J = 0, of which W = 0 "
     "is a point; see chen2023/prose-zero-objective-satisfies-kkt. Squaring after the mean over heads lets "
-    "heads cancel: chen2023/prose-heads-mean. The released code averages over blocks and tokens as well "
+    "heads cancel: chen2023/prose-heads-mean. The released code averages over tokens as well "
     "(chen2023/prose-released-loss).",
 )
 

@@ -437,7 +437,9 @@ claim(
     rests_on=("chen2023/thm3.2",),
     legs=(tensor_legs.few_directions,),
     where=NOTATION
-    + r" $s=N$ orthonormal triplets with $\sigma_l>0$ are there exactly if $K$ has an inverse, $G$. UEA: "
+    + r" $\phi_q(X),\phi_k(X)\in\mathbb{R}^{N\times p}$ have the rows $\phi_q(\boldsymbol{x}_i)$, "
+    r"$\phi_k(\boldsymbol{x}_j)$. "
+    r"$s=N$ orthonormal triplets with $\sigma_l>0$ are there exactly if $K$ has an inverse, $G$. UEA: "
     r"$s\in\{20,30,40\}$; D4RL and ImageNet: $s\in\{32,64,96\}$ with head width $p=64$ (chen2023/tab13).",
     notes="What depends on it: the runs with s = 96, in which 'usually s < p' of Section 3 fails too, and "
     "the entry of JapaneseVowels in Table 1. That there are at most N directions is chen2023/prose-rank.",

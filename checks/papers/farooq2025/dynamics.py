@@ -102,7 +102,7 @@ TOKEN = as_term(one_state) - eta * (2 * (as_term(one_state) - 1))
 FALL = Identity(
     at_point(MATCHED, en.Z_, Z - eta * W) - MATCHED,
     -eta * trace(SLOPE.T @ W) + eta**2 * sum_over(j, w_j**2),
-    label="the energy changes by -η‖W‖² + η²‖u(W)‖² for W the gradient, so it falls if η < 1/λ",
+    label="the energy changes by -η‖W‖² + η²‖u(W)‖² for W the gradient, never up if ηλ < 1",
 )
 ONE_TOKEN = Limit(
     one_state,
@@ -139,7 +139,7 @@ claim(
     words="With a non-linear F, here F(u) = u², the iterative dynamics converge to the attention output.",
     literal=Limit(en.Z_, en.descent(SQUARE, eta, "E"), AV),
     corrected=_convergence(),
-    correction_words="With the regulariser (45) and 0 < η < 1/λ, λ the largest eigenvalue of G = (AᵀA) ∘ "
+    correction_words="With the regulariser (45), η > 0 and ηλ < 1, λ the largest eigenvalue of G = (AᵀA) ∘ "
     "(VVᵀ), descent converges to AV plus the part of the start on which all alignments vanish. It is AV for "
     "the start 0, and for the start AV.",
     assumes=(LITTLE,),
@@ -172,9 +172,9 @@ claim(
         ),
     ),
     corrected=All(FALL, ONE_TOKEN),
-    correction_words="For F(u) = u² and without clipping, a step size below 1/λ, λ the largest eigenvalue of "
-    "G = (AᵀA) ∘ (VVᵀ), lets the energy fall and Z converge, to AV plus the part of the start on which all "
-    "alignments vanish (farooq2025/prose-convergence). For a row-stochastic A, λ is at most the largest "
+    correction_words="For F(u) = u² and without clipping, a step size with ηλ < 1, λ the largest eigenvalue "
+    "of G = (AᵀA) ∘ (VVᵀ), never lets the energy rise, and lets Z converge, to AV plus the part of the start "
+    "on which all alignments vanish (farooq2025/prose-convergence). For a row-stochastic A, λ is at most the largest "
     "squared norm of a value times the largest column sum of A.",
     rests_on=(HERE + "eq79", HERE + "prose-convergence"),
     legs=(legs.descent_step, legs.stable_range),

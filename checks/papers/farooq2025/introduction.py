@@ -345,7 +345,8 @@ claim(
     correction_words="The quadratic function that gives (1) is F(u) = -u²/2.",
     rests_on=(HERE + "eq1", HERE + "eq2"),
     where=HOPFIELD,
-    notes="Not the factor but the sign matters: if one pattern is stored, it has the lowest energy in (1), "
-    "and the highest in (2) with F(u) = u², of all states with entries ±1, see prose-mhn-sign. With weights "
+    notes="Not the factor but the sign matters: if one pattern with entries ±1 is stored, it has the lowest "
+    "energy in (1), and the highest in (2) with F(u) = u², of all such states, see prose-mhn-sign. With "
+    "weights "
     "of the other sign in (1) both agree up to the factor, and it has the highest energy in both.",
 )

@@ -61,7 +61,7 @@ claim(
     words="The output is the softmax of the scaled scores times the values.",
     literal=Definition(as_term(Tensor("Attention", (N, DV), r"\mathrm{Attention}")), row_softmax(SCORES) @ V),
     where=QUERY_WHERE,
-    notes="That the softmax is taken over the keys, row by row, is fixed only by (7).",
+    notes="That the softmax is taken over the keys, row by row, is said by (7), not here.",
 )
 
 claim(

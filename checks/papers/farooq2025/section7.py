@@ -185,7 +185,7 @@ claim(
     rests_on=(HERE + "eq38",),
     legs=(legs.alignment, legs.memory),
     where=WHERE + READ_AS,
-    notes=SIGN + " An implementation with the second expression computes another algorithm.",
+    notes=SIGN,
 )
 
 TWICE = -2 * sum_over(i, j, C_J[j] * A[i, j] * (Z[i].T @ V[j]))

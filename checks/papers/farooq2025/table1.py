@@ -416,7 +416,7 @@ claim(
     ),
     correction_words="The adjoint of one step with respect to Z alone takes 2n²d_v + 3n d_v + n "
     "multiplications, that of T steps T times as many. Started at AV the output is AV as a function of A and "
-    "V, so its gradient is that of the linear column, and nothing is added.",
+    "V, so its gradient is that of the linear column.",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq79",),
     legs=(legs.self_adjoint,),

@@ -260,12 +260,12 @@ CVT_WHERE = IMAGE + (
     r"features $\Phi$ of width $D_\phi$; $\boldsymbol{c}^K_j,\boldsymbol{c}^Q_i,\boldsymbol{c}^V_j$: the "
     r"input convolved with three kernels $\mathbf{W}_K,\mathbf{W}_Q,\mathbf{W}_V$, the rows of "
     r"$\mathbf{C}_K,\mathbf{C}_Q,\mathbf{C}_V$; $\boldsymbol{c}_j$, $\boldsymbol{z}_i$: the convolved "
-    r"training and new input of (42)."
+    r"training and new input of (42). In (a) $D_v=D$."
 )
 CVT_WORDS = (
     "Keys, queries and values are three convolutions of the input, without Φ; Theorem 1 on these keys, at"
     " these queries, with values as in prose-converse, gives the attention of CvT."
 )
 CVT_INSTEAD = (
-    "No printed side remains: the left ones know no kernel of CvT, the right ones have the width of Φ."
+    "No other printed side remains: the middle knows no kernel of CvT, the right has the width of Φ."
 )

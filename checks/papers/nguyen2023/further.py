@@ -267,8 +267,8 @@ claim(
     "for each token.",
     literal=_symmetric,
     corrected=_own_padding,
-    correction_words="An even kernel keeps the number with one more zero after the tokens than before them.",
-    instead="The figures are those of the same kernels with that padding.",
+    correction_words="An even s keeps the number with s/2 - 1 zeros before the tokens and s/2 after them.",
+    instead="Figure (b) is that of the same kernel with that padding.",
     assumes=(
         Assumption(
             "equal padding",

@@ -67,7 +67,9 @@ claim(
     rests_on=("nguyen2023/eq17", "nguyen2023/eq18"),
     derivation=lambda a: sv.derive(ONE.under(a)),
     legs=(variant_heads.sh_definition, variant_optima.heads_optimum),
-    where=WHERE,
+    where=WHERE
+    + r" The program of head $s$ is (5) without intercept, its letters marked $s$; $\boldsymbol{x}^s$: the "
+    r"input of its function $f^s$. As an index f counts the features.",
     notes="Each head is a regression of its own, so different numbers of keys need nothing new.",
 )
 

@@ -152,8 +152,8 @@ TWO = T[2]
 _table(
     2,
     "Accuracy on the Long Range Arena",
-    "Attention-BN and -SH are better on most of the five tasks and on average, BN+SH best on average and by "
-    "more than 1.5 on Retrieval.",
+    "Attention-BN and -SH are better on most of the five tasks and on average, BN+SH best on average and "
+    "more than 1.5 above softmax on Retrieval.",
     All(
         averages(TWO),
         _text(

@@ -350,7 +350,7 @@ claim(
     rests_on=("nguyen2023/eq14",),
     derivation=svr.derive,
     legs=THEOREM_LEGS,
-    where=PROGRAM + VALUES,
+    where=PROGRAM + VALUES + FEATURE_INDEX,
 )
 
 claim(
@@ -372,6 +372,7 @@ claim(
     derivation=svr.derive,
     where=PROGRAM
     + VALUES
+    + FEATURE_INDEX
     + " The left side of (b) is not printed: the fitted function with the weights that the dualiser finds, "
     "by entries.",
     notes="Dropping the bound on v_j is read as C = ∞, that is (5) without slacks; it is feasible if the "

@@ -70,7 +70,7 @@ KERNEL_SUM = Assumption(
 EXPONENTIAL = Assumption(
     "exponential features", "Φ lists the scaled monomials of (12)", "feature_map", "exponential"
 )
-H_NONZERO = Assumption("h_nonzero", "h does not vanish at the query and at the keys")
+H_NONZERO = Assumption("h_nonzero", "h does not vanish where it divides")
 EPS_POSITIVE = Assumption("epsilon_positive", "ε > 0")
 H_POSITIVE = Assumption("h_positive", "h(k_j) > 0")
 

@@ -198,7 +198,7 @@ claim(
     r"kernel of each key, of softmax $\exp(s_i)$, wherever it stands.",
     legs=(legs.unmasked_query,),
     notes="Weights that multiplied the attention of softmax after its normalisation would leave the query's "
-    "exponential in the denominator: the two sides would differ. The text applies them to the keys. An "
+    "exponential in the denominator. The text applies them to the keys. An "
     "unmasked query is fitted to its placeholder outcome: descent on a context of N + 1 examples, "
     "one of them made up.",
 )

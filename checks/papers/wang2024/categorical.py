@@ -131,7 +131,7 @@ claim(
     literal=lambda a: softmax_derivative(),
     assumes=(replace(REFERENCE, knob="", value=""),),
     where=CLASSES_WHERE + r" $h_{c,\theta}(x)=p_\theta(Y=c|X=x)$.",
-    notes="At f = 0 it is (C-1)/C² for every class and position. The other derivatives are ∂h_c/∂f_{c'} = "
+    notes="At f = 0 it is (C-1)/C² for every c and position. The other derivatives are ∂h_c/∂f_{c'} = "
     "-h_c h_{c'}.",
 )
 
@@ -228,7 +228,8 @@ claim(
     correction_words="The same for k = 0: Δf_{θ_0} = 0.",
     assumes=(replace(REFERENCE, knob="", value=""),),
     rests_on=("wang2024/eq3",),
-    where=CLASSES_WHERE + r" $[k=0]$ is 1 for $k=0$ and 0 for any other step; $\kappa$ is the kernel.",
+    where=CLASSES_WHERE + r" $[k=0]$ is 1 for $k=0$ and 0 for any other step; $\kappa$ is the kernel; "
+    r"$x_\cdot$, $\tilde y_\cdot$: those of all examples.",
     notes="Item (ii) and the last paragraph print Δf_{θ_0} = 0, as corrected: the paragraph after (4) alone "
     "has k. The printed x_i in Δh_{θ_0}(x_i) is harmless: the value is the same at every position.",
 )
@@ -431,7 +432,8 @@ claim(
     r"vector of $N$ ones. In the corrected (c) $C=2$ and $c=1$.",
     notes=(
         "The query is masked as a key. The cross-entropy construction is in general not exact in h, not "
-        "even for one layer and C = 2: the order of its error is attained, as the evidence shows. It is "
+        "even for one layer and C = 2: from f = 0, with one example, of class 1, and κ(x_1, x) = 1, "
+        "softmax less layer is -α³/48 + O(α⁵). It is "
         "exact for every L for the squared loss of the labels "
         "(wang2024/prose-least-squares). The orders are for a fixed number of layers; with αL fixed "
         "and L → ∞ the error need not vanish."
