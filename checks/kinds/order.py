@@ -45,7 +45,8 @@ _STRIDE = 4  # the two routes to a derivative are compared at every fourth insta
 class Order(Kind):
     """``exact - approximate = O(small^order)`` as small → 0, for all values of the other symbols.
 
-    ``choice`` gives the open tensors the values for which it is proved; ``witness`` offers a counterexample.
+    ``choice`` gives the open tensors the values for which it is proved; ``witness`` offers a counterexample,
+    or a point that attains the order.
     ``null`` names the tensors that are set to 0 when asking whether the order is attained.
     """
 
@@ -329,7 +330,7 @@ def _attained(s: Order, seed: int) -> Evidence:
         for t in s.null
     )
     next_order = replace(s, order=s.order + 1, choice=(*s.choice, *quiet))
-    found = _found(next_order, seed)
+    found = _witnessed(replace(s, order=s.order + 1)) or _found(next_order, seed)
     detail = (
         f"the order {s.order} is attained: {found}" if found else f"no instance attains the order {s.order}"
     )

@@ -194,7 +194,7 @@ def _whole(a: KsvdAssumptions) -> All:
             K,
             res_k @ h_r @ h_r.T - res_k + h_e @ Sigma @ res_i @ h_r.T,
             family,
-            label="K = H_e Σ H_rᵀ gives s = rank K",
+            label="K = H_e Σ H_rᵀ gives K H_r H_rᵀ = K",
         ),
     )
 
@@ -210,7 +210,7 @@ claim(
     corrected=_whole,
     correction_words="For orthonormal columns K = H_e Σ H_rᵀ holds exactly when s is the rank of K; for "
     "smaller s it is the part of K on the chosen triplets. For columns that are not orthonormal it fails "
-    "even with s = rank K: K H_r would be H_e Σ H_rᵀ H_r and not H_e Σ.",
+    "with s = rank K: K H_r would be H_e Σ H_rᵀ H_r and not H_e Σ.",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2",),
     legs=(tensor_legs.whole_kernel,),

@@ -36,7 +36,7 @@ legs = Legs("checks.papers.farooq2025.legs.tensors")
 eta = as_term(en.ETA)
 ETA_WHERE = WHERE + r" $\eta>0$ the step size."
 LITTLE = Assumption(
-    "small steps", "the step size is below one over the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ)"
+    "small steps", "the step size times the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ) is below 1"
 )
 MATCHED = INDEX_FORM
 SLOPE = grad(MATCHED, en.Z_, "E_R")
@@ -174,8 +174,8 @@ claim(
     corrected=All(FALL, ONE_TOKEN),
     correction_words="For F(u) = u² and without clipping, a step size with ηλ < 1, λ the largest eigenvalue "
     "of G = (AᵀA) ∘ (VVᵀ), never lets the energy rise, and lets Z converge, to AV plus the part of the start "
-    "on which all alignments vanish (farooq2025/prose-convergence). For a row-stochastic A, λ is at most the largest "
-    "squared norm of a value times the largest column sum of A.",
+    "on which all alignments vanish (farooq2025/prose-convergence). For a row-stochastic A, λ is at most the "
+    "largest squared norm of a value times the largest column sum of A.",
     rests_on=(HERE + "eq79", HERE + "prose-convergence"),
     legs=(legs.descent_step, legs.stable_range),
     where=ETA_WHERE + r" $\operatorname{clip}$ limits each entry to $[-1,1]$. As "

@@ -59,7 +59,7 @@ claim(
     corrected=All(Identity(en.attention_energy(), -PATTERNS + HALF * squared_norm(Z)), REGROUPED),
     correction_words="The sums may be regrouped; the energy has them with a minus, and half the squared norm "
     "of Z besides.",
-    rests_on=(HERE + "eq17",),
+    rests_on=(HERE + "eq17", HERE + "eq23"),
     legs=(legs.lift,),
     where=WHERE,
     notes="The sign of the coupling and the term tr(ZᵀZ)/2 of (11) are lost in (14). What Section 3 "

@@ -57,9 +57,10 @@ WHERE = VECTORS + (
 )
 FITTED = (
     r" $\Phi$, $h$, the intercept $\boldsymbol{b}$ and the multipliers "
-    r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j$ as in (4) to (6), the keys normalised. "
+    r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j,\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$ "
+    r"as in (4) to (6), the keys normalised. "
     "The left side of (b) is not printed: the fitted function with the weights that the dualiser finds, by "
-    "entries. As an index f counts the features."
+    "entries."
 )
 
 

@@ -37,8 +37,7 @@ claim(
     rests_on=("nguyen2023/eq22",),
     derivation=lambda a: sv.derive(OWN.under(a)),
     legs=(variant_legs.beta_definition, variant_optima.beta_optimum),
-    where=BETA_WHERE
-    + " The other letters of the derivation are those of (5) and (6). As an index f counts the features.",
+    where=BETA_WHERE + " The other letters of the derivation are those of (5) and (6).",
     notes="The text says that (22) simplifies to this. It is another attention: equal to (22) for β = 1 "
     "where the scale of (22) is 1. It has an SVR of its own, (5) on the keys less βμ, with h the kernel sum "
     "over these.",

@@ -225,8 +225,8 @@ claim(
     words=(
         "A question that Section 6 leaves open, answered here: for given keys and values, attention is the "
         "optimal fit of (5) for suitable targets, every ε ≥ 0 and every C that is "
-        "at least the largest |h(k_j) v_j(d)|; where C is larger the targets are determined up to the tube, "
-        "and for distinct keys there are no others."
+        "at least the largest |h(k_j) v_j(d)|; for distinct keys and a larger C the targets are determined "
+        "up to the tube."
     ),
     literal=_statement,
     under=(("bias", "off"),),
@@ -240,8 +240,10 @@ claim(
     ),
     where=NOTATION + r" Further $\boldsymbol{f}_j$ is the attention output at key $j$, "
     r"$\beta_j(d)=h(\boldsymbol{k}_j)\boldsymbol{v}_j(d)$, $\sigma$ the sign of $\beta$, and any number of "
-    r"$[-1,1]$ where $\beta=0$.",
-    notes="Sufficiency: the listed point satisfies all optimality conditions, and the program is convex. "
+    r"$[-1,1]$ where $\beta=0$; $C$ is the weight of the slacks, $\epsilon$ the residual that costs nothing, "
+    r"$C^*=\max|\beta_j(d)|$.",
+    notes="Sufficiency: α = max(β, 0), α̃ = max(-β, 0) and y = f + ε σ without slack satisfy all optimality "
+    "conditions, and the program is convex. "
     "Necessity: a function that is both an optimal fit and this attention has one representation in linearly "
     "independent features, so α - α̃ = h v; the rest is read off the conditions. That the features at "
     "distinct keys are independent is classical (exponentials with different rates are independent) and is "

@@ -34,7 +34,6 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     BIAS_OFF,
     BIAS_ON,
     EXPONENTIAL,
-    FEATURE_INDEX,
     H_NONZERO,
     KERNEL_SUM,
     LOSS,
@@ -103,7 +102,7 @@ claim(
     ),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq39",),
-    where=WHERE + FEATURE_INDEX,
+    where=WHERE,
 )
 claim(
     "nguyen2023/eq41",

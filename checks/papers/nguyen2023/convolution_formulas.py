@@ -181,9 +181,7 @@ def conv2d(a: SvrAssumptions, corrected: bool) -> All | Definition:
 
 
 ASSUMES = (KERNEL_SUM, EXPONENTIAL, BIAS_OFF, SAME)
-LIMIT = (
-    "The sum runs over the N_H N_W keys; N is not introduced here (only later, in Remark 7, as this product)."
-)
+LIMIT = "The sum runs over the N_H N_W keys; that N is this product is said only later, in Remark 7."
 
 
 def conv1d(a: SvrAssumptions) -> All:

@@ -490,9 +490,8 @@ def more_heads(assumptions: Any, options: Options) -> list[Evidence]:
 
 
 PATTERN = (
-    " The sparse pattern is not described. If each head keeps the share ρ of its keys, ρN takes the place of "
-    "N; if each keeps a fixed number of keys, shorter heads save nothing in the attention itself, and the "
-    "share saved grows with D alone."
+    " The sparse pattern is not described. If each head keeps a fixed number of keys, shorter heads save "
+    "nothing in the attention itself, and the share saved grows with D alone."
 )
 COMPARABLE = " That its accuracy on Retrieval is comparable to the baseline's is said without a figure."
 for _number, _name in ((2, "Attention-SH"), (3, "sparse Attention-BN+SH"), (4, "sparse Attention-SH")):

@@ -18,7 +18,6 @@ from checks.papers.nguyen2023 import scaled_heads_formulas as heads
 from checks.papers.nguyen2023.multihead_formulas import combine, s
 from checks.papers.nguyen2023.residual_formulas import DX_IS_DV
 from checks.papers.nguyen2023.theorem1_formulas import (
-    FEATURE_INDEX,
     H_NONZERO,
     NOTATION,
     PROGRAM,
@@ -68,7 +67,7 @@ claim(
 # ---------------------------------------------------------------- ε-precision
 
 w, phi, h, y = (as_term(t) for t in (svr.w, svr.phi_k, svr.h_k, svr.y))
-m = Index("m", N)
+l = Index("l", N)
 COEFFICIENT = Tensor("a", (N, DV), "a", "", r"a_{%1}(%2)")
 FITTED = w[d].T @ phi[j] / h[j]
 TARGETS = (0, 1)  # of two equal keys
@@ -86,18 +85,18 @@ def _any_targets() -> Solvable:
 
 
 def _independent_features() -> Identity:
-    """With a invertible Gram matrix the weights Σ_m a_m Φ(k_m) meet every target."""
-    kernel = sum_over(m, (phi[j].T @ phi[m]) * as_term(COEFFICIENT)[m, d])
+    """With a invertible Gram matrix the weights Σ_l a_l Φ(k_l) meet every target."""
+    kernel = sum_over(l, (phi[j].T @ phi[l]) * as_term(COEFFICIENT)[l, d])
     targets = Given(
         svr.y,
         (j, d),
         kernel / h[j],
-        "a solves Σ_m Φ(k_j)·Φ(k_m) a_m = h(k_j) y_j, the Gram matrix being invertible",
+        "a solves Σ_l Φ(k_j)·Φ(k_l) a_l = h(k_j) y_j, the Gram matrix being invertible",
     )
     weights = Given(
         svr.w,
         (d, svr.f_),
-        sum_over(m, as_term(COEFFICIENT)[m, d] * phi[m, svr.f_]),
+        sum_over(l, as_term(COEFFICIENT)[l, d] * phi[l, svr.f_]),
         "the weights of this combination of features",
     )
     return Identity(
@@ -119,8 +118,7 @@ claim(
     rests_on=("nguyen2023/eq4", "nguyen2023/prose-converse"),
     legs=(Named("checks.papers.nguyen2023.legs.converse", "independent_features"),),
     where=NOTATION
-    + FEATURE_INDEX
-    + r" $a_m(d)$: the coefficients of $\boldsymbol{w}_d$ in the features; independent features "
+    + r" $a_l(d)$: the coefficients of $\boldsymbol{w}_d$ in the features; independent features "
     "have some for any targets.",
     notes=(
         f"Two equal keys with targets {TARGETS[0]} and {TARGETS[1]} cannot both be met within ε < "
@@ -132,8 +130,8 @@ claim(
 
 # ---------------------------------------------------------------- ridge regression
 
-own, mine = alpha[j, d] - alpha_t[j, d], alpha[m, d] - alpha_t[m, d]
-error, other = (y[at, d] - w[d].T @ phi[at] / h[at] - b[d] for at in (j, m))
+own, mine = alpha[j, d] - alpha_t[j, d], alpha[l, d] - alpha_t[l, d]
+error, other = (y[at, d] - w[d].T @ phi[at] / h[at] - b[d] for at in (j, l))
 OPTIMAL = (
     *SIGNS,
     Fact("(7)", sum_over(j, own), "="),

@@ -88,8 +88,8 @@ claim(
     legs=(variant_legs.linear_attention, variant_optima.linear_optimum),
     where=NOTATION
     + FEATURES
-    + r" $C$: the weight of the slacks; $\epsilon$: the residual that costs nothing. As an index f counts the "
-    r"features. The left side is (27) with these features and without intercept, by entries.",
+    + r" $C$: the weight of the slacks; $\epsilon$: the residual that costs nothing. The left side "
+    "is (27) with these features and without intercept, by entries.",
     notes="The right side is computed in one pass over the keys. Positive features keep the normaliser "
     "positive. There are only D features, so with more keys than that their features are dependent, and the "
     "fitted function does not determine the values.",

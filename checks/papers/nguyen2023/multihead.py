@@ -19,7 +19,6 @@ from checks.papers.nguyen2023.multihead_formulas import (
 from checks.papers.nguyen2023.theorem1_formulas import (
     BIAS_OFF,
     EXPONENTIAL,
-    FEATURE_INDEX,
     H_NONZERO,
     KERNEL_SUM,
     LOSS,
@@ -70,5 +69,5 @@ claim(
     rests_on=("nguyen2023/eq3", "nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq17"),
     derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),
     legs=(variant_heads.multihead_expansion, variant_optima.multihead_optimum),
-    where=HEAD_WHERE + HEAD_ROWS + HEAD_FIT + HEAD_VALUES + FEATURE_INDEX,
+    where=HEAD_WHERE + HEAD_ROWS + HEAD_FIT + HEAD_VALUES,
 )

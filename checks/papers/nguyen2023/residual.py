@@ -39,7 +39,6 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     BIAS_OFF,
     BIAS_ON,
     EXPONENTIAL,
-    FEATURE_INDEX,
     H_NONZERO,
     KERNEL_SUM,
     LOSS,
@@ -79,7 +78,7 @@ claim(
     corrected=corrected_program,
     correction_words="With the coordinate x_j(d) in the constraints, D_x = D_v, the rows of W_proj counted "
     "up to D and b among the variables, the program is convex in W, b and the slacks for each fixed W_proj. "
-    "It is not convex in W and W_proj together.",
+    "In general it is not convex in W and W_proj together.",
     assumes=(LOSS, BIAS_ON, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq32",),
     where=WHERE + ONE_INPUT,
@@ -116,7 +115,7 @@ claim(
     literal=lambda a: All(LINES.derivative(a), LINES.weights_follow(a, "(35)")),
     assumes=(LOSS, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq34",),
-    where=WHERE + " $D_x=D_v$." + FEATURE_INDEX,
+    where=WHERE + " $D_x=D_v$.",
     notes="Necessary although the joint program is not convex: at an optimum, W solves the program for the "
     "optimal W_proj, which is convex with affine constraints, so multipliers exist. That h depends on W_proj "
     "does not matter here.",

@@ -67,10 +67,11 @@ MAPS = (
     r"$\mathbf{W}_V\in\mathbb{R}^{D_v\times D_x}$; $D_x=D_v$ wherever an input is added."
 )
 ONE_INPUT = (
-    r" The program in $w$ and $u$ is (33) for one input, all widths 1, $\boldsymbol{b}=0$ and $h$ the kernel "
-    r"sum: $u$ is $\mathbf{W}^{\mathrm{proj}}$, $w$ the entry of $\mathbf{W}$ at the feature of degree one, "
-    r"the others 0. $\text{left}$ and $\tilde{\text{left}}$ are the left sides of the two constraints; where "
-    r"it is said which symbols are listed, the program has $\boldsymbol{x}_j(d)$ and $D$ rows."
+    r" The program in $w$ and $u$ is (33) for one input, $D=D_x=D_v=1$, $\boldsymbol{b}=0$ and $h$ the "
+    r"kernel sum: $u$ is $\mathbf{W}^{\mathrm{proj}}$, $w$ the entry of $\mathbf{W}$ at the feature of "
+    r"degree one, the others 0. $\text{left}$ and $\tilde{\text{left}}$ are the left sides of the two "
+    r"constraints; where it is said which symbols are listed, the program has $\boldsymbol{x}_j(d)$ and "
+    r"$D$ rows."
 )
 F_X = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})"))
 

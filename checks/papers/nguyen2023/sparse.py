@@ -71,8 +71,8 @@ claim(
     r"$\boldsymbol{k}_{m_x(j)}$ is the $j$-th kept key, $h_x$ sums the kernel over the kept keys; the other "
     "letters are those of (5).",
     notes="The paper tests these in Appendix B.4 and prints no formula. With one head that has all keys and "
-    "W_O = I, (b) is sparse Attention-BN. Mean and scale may be those of all keys of the head or of the kept ones: the "
-    "expansion holds for any. As in (16) as corrected, h sums the kernel over the kept keys, "
+    "W_O = I, (b) is sparse Attention-BN. Mean and scale may be those of all keys of the head or of the kept "
+    "ones: the expansion holds for any. As in (16) as corrected, h sums the kernel over the kept keys, "
     "and the values belong to the query's own fit. Each head is a program of its own, so heads may also keep "
     "different numbers of keys.",
 )

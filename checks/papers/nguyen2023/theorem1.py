@@ -17,7 +17,6 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     DEGREE,
     EPS_POSITIVE,
     EXPONENTIAL,
-    FEATURE_INDEX,
     H_NONZERO,
     H_POSITIVE,
     KERNEL_SUM,
@@ -187,7 +186,7 @@ claim(
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
     legs=(legs.primal_and_dual,),
-    where=PROGRAM + FEATURE_INDEX,
+    where=PROGRAM,
 )
 
 claim(
@@ -235,9 +234,7 @@ claim(
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8"),
     legs=(legs.primal_and_dual, legs.exact_certificate),
     derivation=lambda a: svr.dual(a).steps,
-    where=PROGRAM
-    + FEATURE_INDEX
-    + " The left side of (a) is not printed: it is f(x) of (4) with (8), by entries.",
+    where=PROGRAM + " The left side of (a) is not printed: it is f(x) of (4) with (8), by entries.",
 )
 
 
@@ -350,7 +347,7 @@ claim(
     rests_on=("nguyen2023/eq14",),
     derivation=svr.derive,
     legs=THEOREM_LEGS,
-    where=PROGRAM + VALUES + FEATURE_INDEX,
+    where=PROGRAM + VALUES,
 )
 
 claim(
@@ -372,7 +369,6 @@ claim(
     derivation=svr.derive,
     where=PROGRAM
     + VALUES
-    + FEATURE_INDEX
     + " The left side of (b) is not printed: the fitted function with the weights that the dualiser finds, "
     "by entries.",
     notes="Dropping the bound on v_j is read as C = ∞, that is (5) without slacks; it is feasible if the "
@@ -413,7 +409,7 @@ claim(
     assumes=(BIAS_OFF, LOSS),
     rests_on=("nguyen2023/eq7",),
     legs=(legs.centering_is_not_needed,),
-    where=PROGRAM + FEATURE_INDEX,
+    where=PROGRAM,
 )
 claim(
     "nguyen2023/rem4",

@@ -42,7 +42,6 @@ NOTATION = (
     r"input $\boldsymbol{x}$ of $f$; " + TRAINED
 )
 PROGRAM = NOTATION + CONSTANTS
-FEATURE_INDEX = " As an index f counts the features."
 VALUES = (
     r" The values are $\boldsymbol{v}_j(d)=(\boldsymbol{\alpha}_j(d)-\tilde{\boldsymbol{\alpha}}_j(d))/"
     r"h(\boldsymbol{k}_j)$."
@@ -63,7 +62,7 @@ UNBOUNDED = Assumption(
 )
 KERNEL_SUM = Assumption(
     "kernel-sum normaliser",
-    "h(x) is the sum of the kernel values of x with all keys",
+    "h(x) is the sum of the kernel values of x with the keys",
     "normaliser",
     "kernel_sum",
 )

@@ -128,7 +128,7 @@ claim(
     literal=Stacked(QUERY_KEY @ example(i), blocks(as_term(n.x_i)[i], zeros(CLASSES))),
     where=BLOCKS,
     notes="The kernel is then evaluated at padded covariates; for which kernels the padding changes nothing "
-    "is said at (9).",
+    "is said in wang2024/eq9.",
 )
 
 claim(

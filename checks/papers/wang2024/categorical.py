@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from checks.claim import claim
 from checks.kinds.examples import Point
@@ -235,21 +236,16 @@ claim(
 )
 
 NULL = ("eps", "eps(x)")
-BALANCED = Point(
-    (("N", 3), ("C-1", 2)),
-    tuple(
-        (tensor, value)
-        for tensor, value in (
-            (Step().tensor("code"), ((0, 0), (1, 0), (0, 1))),
-            (Step().tensor("u"), ((0, 0), (0, 0), (0, 0))),
-            (Step().tensor("v"), (0, 0)),
-            (Step().tensor("eps"), ((0, 0), (0, 0), (0, 0))),
-            (Step().tensor("eps(x)"), (0, 0)),
-            (fd.kappa, (-1, 0, 1)),
-        )
-    ),
-    ((c, 1),),
-)
+
+
+def from_zero(step: Step, codes: tuple[Any, ...], kernel: tuple[int, ...]) -> Point:
+    """Examples of known classes, at the start f = 0 and without error."""
+    wide = step.classes != "1"
+    none = (0, 0) if wide else 0
+    of_all = (none,) * len(codes)
+    named = {"code": codes, "u": of_all, "v": none, "eps": of_all, "eps(x)": none}
+    values = (*((step.tensor(name), value) for name, value in named.items()), (fd.kappa, kernel))
+    return Point((("N", len(codes)), *((("C-1", 2),) if wide else ())), values, ((c, 1),) if wide else ())
 
 
 def softmax_step(
@@ -264,7 +260,11 @@ def softmax_step(
         if rates == "free"
         else ()
     )
-    witness = BALANCED if rates == "free" else None
+    if rates == "free":
+        witness = from_zero(step, ((0, 0), (1, 0), (0, 1)), (-1, 0, 1))
+    else:
+        codes = ((1, 0), (0, 1)) if classes != "1" else (1,)
+        witness = from_zero(step, codes, (0, 1) if classes != "1" else (3,))
     return Order(step.after(), step.approximate(rates, order), fd.alpha, order, choice, witness, null, label)
 
 

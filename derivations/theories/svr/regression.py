@@ -29,7 +29,7 @@ N, D, DV, DPHI = "N", "D", "D_v", r"D_\phi"
 i, j, m = (Index(c, N) for c in "ijm")
 c_ = Index("c", D)
 d = Index("d", DV)
-f_ = Index("f", DPHI)
+f_ = Index("m", DPHI)
 
 
 def vectors(name: str, width: str, latex: str, many: str = N, **promises: bool) -> Tensor:

@@ -244,8 +244,10 @@ def in_values(variant: Variant, expr: ix.Expr) -> ix.Expr:
 
 def derive(variant: Variant) -> list[Step]:
     """Program, Lagrangian, stationarity, dual, expansion, values: the chain behind a variant's attention."""
-    query = rf"\boldsymbol{{x}}_{{{variant.position}}}" if variant.position else r"\boldsymbol{x}"
-    head, found, taken = rf"f({query})(d) = ", nf.normal(expansion(variant)), frozenset(variant.position)
+    of = "^s" if variant.mark.strip("^{}") == "s" else ""  # the function of one head, and its input
+    at = f"_{{{variant.position}}}" if variant.position else of if rf"x}}{of}" in variant.query else ""
+    head, taken = rf"f{of}(\boldsymbol{{x}}{at})(d) = ", frozenset(variant.position)
+    found = nf.normal(expansion(variant))
     put_in = "the weights that stationarity gives, in the fitted function"
     named = "v_j(d) is the weight that the multipliers give training point j, over its own h"
     return [

@@ -361,7 +361,9 @@ def _drift() -> Evidence:
         states.append(moved(states[-1], slope(A, V, [1 - 2 * x for x in c]), step))
     gaps = [moved(two, one, 1) for one, two in pairwise(states)]
     passed = all(g == gaps[0] for g in gaps) and any(x for row in gaps[0] for x in row)
-    return _exact(passed, "F = u with weights 2c: five steps from AV by the same nonzero amount")
+    return _exact(
+        passed, "beside it the printed weights 2c: F = u, five steps from AV by the same nonzero amount"
+    )
 
 
 def _other_rest() -> Evidence:
@@ -374,7 +376,9 @@ def _other_rest() -> Evidence:
 
     passed = gradient(Fraction(1, 2)) == 0 and gradient(Fraction(4)) != 0
     return _exact(
-        passed, f"F = u⁴ with weights 2c, value 4: gradient 0 at 1/2 and {gradient(Fraction(4))} at AV = 4"
+        passed,
+        "beside it the printed weights 2c: F = u⁴, value 4, gradient 0 at 1/2 and "
+        f"{gradient(Fraction(4))} at AV = 4",
     )
 
 
@@ -411,8 +415,8 @@ def _no_bound(options: Options) -> Evidence:
         and status != "a minimum"
     )
     detail = (
-        f"F = exp with weights 2c, c = ({', '.join(map(str, c))}): along u = (-1, 0) the energy at t = 1000 "
-        "is below -200; Clarabel "
+        f"beside it the printed weights 2c: F = exp, c = ({', '.join(map(str, c))}): along u = (-1, 0) the "
+        "energy at t = 1000 is below -200; Clarabel "
         f"says {status}; with the weights exp(c) there is no such direction"
     )
     return Evidence("solver", "interval", passed, detail, backend="Arb, Clarabel")
