@@ -506,7 +506,7 @@ def fresh_letters(tensor: Tensor) -> list[str]:
     """A different letter for each dimension of a tensor: the names of the indices that its derivative
     is taken at.
     """
-    names = {"N": "i", "D_v": "d", r"D_\phi": "f", "D": "c"}
+    names = {"N": "i", "D_v": "d", r"D_\phi": "m", "D": "c"}
     letters: list[str] = []
     for dim in tensor.dims:
         letter = names.get(dim, "a")
