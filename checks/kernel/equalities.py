@@ -75,11 +75,13 @@ def require_any(one: ix.Expr, two: ix.Expr) -> None:
 
 
 def _spelt(expr: ix.Expr) -> ix.Expr:
-    """The expression with powers below roots as products."""
+    """The expression with powers below roots as products, or as a function of their own if high."""
     parts = tuple(map(_spelt, ix.children(expr)))
     match expr:
         case ix.Pow(ix.Pow(_, inner), exponent) if exponent.denominator > 1 and inner in range(2, 7):
             return ix.Pow(ix.Mul(ix.children(parts[0]) * int(inner)), exponent)
+        case ix.Pow(ix.Pow(_, inner), exponent) if exponent.denominator > 1 and inner > 6:
+            return ix.Pow(ix.Call(f"^{inner}", ix.children(parts[0])[0]), exponent)
     return ix.rebuild(expr, parts)
 
 

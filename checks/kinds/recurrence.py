@@ -122,6 +122,8 @@ def recurrence(statement: Recurrence, seed: int, with_mutants: bool) -> Finding:
 
 
 def _check(s: Recurrence) -> None:
+    if s.slope is not None and not isinstance(s.slope[1], sp.Expr):
+        raise Malformed("slope=(z, start) has formulas of SymPy: sp.Integer(0), not 0")
     if not s.base or not s.cases:
         raise Malformed("an induction needs a first value, and cases to count")
     if any(len(case) != len(s.symbols) for case in s.cases):

@@ -358,6 +358,19 @@ claim(
 )
 
 
+_SAVED = [1 - new / old for old, new in zip(_DEIT[2:], _OWN_DEIT[2:], strict=True)]
+claim(
+    "chen2023/prose-imagenet-efficiency",
+    "Appendix B.3",
+    "On ImageNet the efficiency is not improved significantly",
+    role="empirical",
+    words="In Table 7(a) Primal.+DeiT is said not to improve the efficiency of DeiT significantly.",
+    reason="Table 7(a) prints {} per cent less time and {} per cent less memory, and no spread by which that "
+    "would be significant or not.".format(*(f"{100 * float(share):.1f}" for share in _SAVED)),
+    rests_on=("chen2023/tab7",),
+)
+
+
 def _not_superior_on_wikitext() -> Arithmetic:
     """How many times and memories of other models in Table 7(b) Primal.+Trans. does not stay below."""
     own = data.TABLE_7B[PLUS]

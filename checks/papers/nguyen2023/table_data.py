@@ -214,3 +214,6 @@ Retrieval 1.0 1.0
 Image 0.2 0.2
 Pathfinder 0.2 0.4
 """)
+
+LRA_LENGTHS = {"ListOps": 2_000, "Text": 4_000, "Retrieval": 4_000, "Image": 1_000, "Pathfinder": 1_000}
+"""Lengths of the tasks of the Long Range Arena as Appendix A.2 prints them: 2K, 4K, 4K, 1K and 1K."""

@@ -359,6 +359,23 @@ claim(
     "right one Attention-BN+SH is still better, so this does not rest on it.",
 )
 
+claim(
+    "nguyen2023/prose-retrieval-longest",
+    "Section 3",
+    "Retrieval has the longest sequences",
+    words="The retrieval task is said to have the largest sequence length of the LRA benchmark.",
+    literal=_text(
+        Figure(
+            "tasks with longer sequences than Retrieval",
+            Fraction(sum(n > data.LRA_LENGTHS["Retrieval"] for n in data.LRA_LENGTHS.values())),
+            "=",
+            Fraction(0),
+            1,
+        )
+    ),
+    notes="Text has sequences of the same printed length.",
+)
+
 *_some, _last = SIGNIFICANT
 claim(
     "nguyen2023/prose-bn-better",

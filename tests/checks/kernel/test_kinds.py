@@ -227,6 +227,7 @@ def test_what_the_checker_would_fail_on_is_not_covered() -> None:
         (AtLeast(softplus, as_term(0), softplus), "what is known of log"),
         (Identity(apply("log", exp(x)), x), "what is known of log"),
         (AtLeast(size_, x), "an inequality without a formula for the difference"),
+        (Identity(sqrt((c + 1) ** 8), (c + 1) ** 4), "a root of a power of what is not negative"),
     ):
         assert judge(statement, with_mutants=False).proved, statement
         assert export("other", statement)[0].missing == [missing]

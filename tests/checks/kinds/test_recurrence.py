@@ -100,6 +100,8 @@ def test_a_slope_and_a_start_determine_a_polynomial() -> None:
         lambda m: z**m / sp.factorial(m), ((1,), (2,)), slope=(z, sp.Integer(0) ** t / sp.factorial(t)), at=((z, z),),
     )  # fmt: skip
     assert judge(power).proved
+    with pytest.raises(Malformed, match=r"sp\.Integer\(0\)"):
+        judge(replace(power, slope=(z, 0)))  # type: ignore[arg-type]
     assert judge(replace(power, slope=(z, sp.Integer(1)))).holds is False
 
 
