@@ -40,7 +40,6 @@ claim(
     literal=Implication(
         (Fact("no rise", BEFORE - AFTER, ">="), Fact("after", AFTER, ">=")),
         Fact("before", BEFORE, ">="),
-        (("no rise", as_term(1)), ("after", as_term(1))),
     ),
     assumes=(
         Assumption("no rise", "the step does not raise the energy"),
