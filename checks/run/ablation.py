@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,8 +30,8 @@ class Ablation:
     detail: str
 
 
-def ablate(claim: Claim, assumptions: Any) -> list[Ablation]:
-    """Drop each assumption of the version of the claim that stands."""
+def ablate(claim: Claim, assumptions: Any, told: Callable[[str], None] = lambda _: None) -> list[Ablation]:
+    """Drop each assumption of the version of the claim that stands. ``told`` hears what is tried next."""
     if claim.literal is None:
         return []
     standing = claim.literal
@@ -43,13 +44,16 @@ def ablate(claim: Claim, assumptions: Any) -> list[Ablation]:
                 Ablation(assumption.name, "dropped", None, "the claim belongs to no theory with this knob")
             )
         elif assumption.knob:
-            results += _turn(claim, standing, assumption, assumptions)
+            results += _turn(claim, standing, assumption, assumptions, told)
         else:
+            told(f"{assumption.name} dropped")
             results.append(_drop(built(standing, assumptions), assumption))
     return results
 
 
-def _turn(claim: Claim, standing: Any, assumption: Assumption, assumptions: Any) -> list[Ablation]:
+def _turn(
+    claim: Claim, standing: Any, assumption: Assumption, assumptions: Any, told: Callable[[str], None]
+) -> list[Ablation]:
     """Set the knob to each of its other values."""
     knob = next(k for k in theory(claim.theory).knobs if k.name == assumption.knob)
     # a value with a placeholder (an upper-case word) is tried by its examples
@@ -58,6 +62,7 @@ def _turn(claim: Claim, standing: Any, assumption: Assumption, assumptions: Any)
     results = []
     for value in others:
         variant = f"{assumption.knob} = {value}"
+        told(variant)
         try:
             statement = built(standing, replace(assumptions, **{assumption.knob: value}))
             results.append(_report(assumption.name, variant, judge(statement, with_mutants=False)))

@@ -207,7 +207,9 @@ def test_ablation_tries_the_examples_of_a_placeholder() -> None:
     found = {r.variant: r.needed for r in ablate(claim, assumptions_for(claim, {})) if r.needed is not None}
     assert found.keys() == {f"kernel_size{t} = {n}" for t, n in (("", 1), ("", 4), ("_2d", 1), ("_2d", 3))}
     pooling = load()["nguyen2023/rem5"]
-    found = {r.variant: r.needed for r in ablate(pooling, assumptions_for(pooling, {}))}
+    heard: list[str] = []
+    found = {r.variant: r.needed for r in ablate(pooling, assumptions_for(pooling, {}), heard.append)}
+    assert heard == [*found]  # what is tried is said before
     assert found == {"downsampling = first": False, "downsampling = largest": True}
 
 
