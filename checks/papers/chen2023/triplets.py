@@ -357,8 +357,8 @@ claim(
     literal=_how_many,
     legs=(tensor_legs.few_directions,),
     where=NOTATION,
-    notes="N - s is a squared norm, so s ≤ N. As an upper bound true; the sharp bound is the rank of K, at "
-    "most the least of N, p and the number of rows of f(X): see chen2023/prose-s-range.",
+    notes="N - s is a squared norm, so s ≤ N. Directions with positive singular values are at most rank K, "
+    "itself at most the least of N, p and the number of rows of f(X): see chen2023/prose-s-range.",
 )
 
 

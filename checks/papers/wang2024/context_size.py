@@ -114,7 +114,7 @@ claim(
     corrected=All(OTHER_KERNELS, SOFTMAX, TOTAL, MULTIPLIED, DIVIDED, ERROR, BEST),
     correction_words="Softmax attention with the factor 1/N of training kept returns the same when every "
     "example is repeated equally often, because its weights sum to 1; with the printed factor 1/N' of the "
-    "current context the update shrinks. The performance does change: in the smallest case the error is "
+    "current context the update shrinks. The performance does change: in one example the error is "
     "4/(25 N), and the best rate is 9N/(9N + 16).",
     assumes=(Assumption("repetition", "sizes are compared by repeating each example m times"),),
     rests_on=("wang2024/eq4", "wang2024/eq10"),

@@ -176,7 +176,7 @@ def few_directions(n: int, a: Any, options: Options) -> Evidence:
     """
     case = Case(n, a, options)
     count = len(prepared(case, "all").values)
-    what = f"{count} positive values for features of width {WIDTH}, and K is their sum"
+    what = f"{count} triplets of positive value for features of width {WIDTH}, and K is their sum"
     (found,) = replace(WHOLE, checked={"sum": (what, st.reconstruction)}, says=closest).evidence("sum", case)
     return replace(found, passed=found.passed and count <= WIDTH)
 

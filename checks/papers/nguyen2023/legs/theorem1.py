@@ -190,7 +190,8 @@ def exact_certificate(assumptions: SvrAssumptions, options: Options) -> list[Evi
             "exact",
             "exact-rational",
             certificate.accepts(0) and same,
-            "an exactly optimal solution; its fit at the keys is softmax attention with values (α - α̃)/h",
+            "an exactly optimal solution; its fit at the keys is b plus softmax attention with values "
+            "(α - α̃)/h",
             backend="active set in rationals",
         )
     ]
