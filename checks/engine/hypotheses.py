@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -215,4 +216,8 @@ def facts_of(hypotheses: Iterable[Any]) -> sg.Facts:
                 continue
             form = nf.normal(base)
             forms[form] = forms.get(form, fn.ANY) & signs
+            if 0 not in signs and len(form) == 1 and not form[0][0][0]:  # no factor of it vanishes
+                for atom, _ in form[0][0][2]:
+                    factor = nf.finished(Fraction(1), [], [(atom, Fraction(1))])
+                    forms[factor] = forms.get(factor, fn.ANY) & sg.NONZERO
     return sg.Facts(forms=forms)

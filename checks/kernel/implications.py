@@ -45,6 +45,8 @@ def implication(name: str, s: Implication) -> Theorem:
     conclusion = s.conclusion.term.entry()
     left = ix.Mul((factor, conclusion))
     require_any(left, right)
+    if not nf.equal(left, right):
+        raise NotCovered("an identity by what is supposed positive")
     strict, known = s.conclusion.relation == ">", facts_of(s.hypotheses)
     for wanted in (NONNEGATIVE, *([POSITIVE] if strict else [])):
         for m in (m for h, m in multipliers if h.relation != "="):
@@ -88,8 +90,8 @@ def implication(name: str, s: Implication) -> Theorem:
 def _require_sign(expr: ix.Expr, wanted: sg.Signs, s: Implication) -> None:
     """Raise NotCovered for a sign that the checker does not see, as it takes each hypothesis at one index."""
     known = facts_of(s.hypotheses)
-    if sg.signs(expr, s.facts()) <= wanted and not sg.signs(expr, known) <= wanted:
-        raise NotCovered("a hypothesis about one entry, for all of them")
+    if not sg.signs(expr, known) <= wanted:
+        raise NotCovered("a hypothesis about one entry, for all of them, or in a product")
     require_any_sign(expr, wanted, known)
 
 

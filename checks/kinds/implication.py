@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -155,7 +155,8 @@ class Implication(Kind):
 @lru_cache(maxsize=512)
 def completed(statement: Implication) -> Implication:
     """The implication with a certificate that was found, where it has none; as it is if none was."""
-    if statement.multipliers or statement.factor or statement.rest is not None:
+    given = statement.multipliers or statement.factor or statement.rest is not None
+    if given or not certificate_error(statement):
         return statement
     strict = [
         h
@@ -323,12 +324,40 @@ def _check_uses(statement: Implication) -> None:
             raise Malformed(f"{', '.join(sorted(both))} is a size and an index")
 
 
+@lru_cache(maxsize=512)
+def _promised(statement: Implication) -> Implication:
+    """The same where numbers, and arrays in all their entries, that are supposed positive are promised to
+    be: for roots and logarithms of products.
+    """
+    shared, promised = _shared(statement), set[Tensor]()
+    for h in (h for h in statement.hypotheses if h.relation == ">"):
+        match h.term.entry():
+            case ix.At(tensor, at) if len({*at} - shared) == len(at):
+                promised.add(tensor)
+    return _with(statement, promised) if promised else statement
+
+
+def _with(item: Any, promised: set[Tensor]) -> Any:
+    """A statement, or a part of one, in which some tensors are promised positive."""
+    if isinstance(item, Tensor):
+        return replace(item, positive=True) if item in promised else item
+    if isinstance(item, tuple):
+        parts = [_with(part, promised) for part in item]
+        return type(item)(*parts) if hasattr(item, "_fields") else tuple(parts)
+    if is_dataclass(item) and not isinstance(item, type):
+        return replace(
+            item, **{f.name: _with(getattr(item, f.name), promised) for f in fields(item) if f.init}
+        )
+    return item
+
+
 def _shared(statement: Implication) -> set[Index]:
     return shared_with(statement.conclusion)
 
 
 def _undefined(statement: Implication) -> str:
     """What of the conclusion is not shown to be defined where the hypotheses hold; "" if all of it is."""
+    statement = _promised(statement)
     if not _defined_under(statement.conclusion.term.entry(), _stated(statement), statement.facts()):
         return "the conclusion is not shown to be defined wherever the hypotheses hold"
     return ""
@@ -417,6 +446,7 @@ def _allowed(sign: int, relation: str) -> bool:
 
 def certificate_error(statement: Implication) -> str:
     """Why the certificate does not prove the conclusion; "" if it does."""
+    statement = _promised(statement)
     facts, known = {h.name: h for h in statement.hypotheses}, statement.facts()
     stated = _stated(statement, statement.conclusion)
     factor: ix.Expr = ix.Num(Fraction(1))

@@ -25,7 +25,7 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram
 from checks.kinds.follows import Follows
 from checks.kinds.gaussian import GaussianMean
-from checks.kinds.implication import Implication
+from checks.kinds.implication import Implication, completed
 from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import Limit
 from checks.kinds.normal_mean import NormalMean
@@ -81,7 +81,7 @@ def repair_of(literal: Any, corrected: Any, explained: bool = False) -> str:
     something about other things, or equates other things and nothing says why (``explained``). That it is the
     smallest one is for a reader to judge.
     """
-    printed, repairs = tuple(leaves(literal)), list(leaves(corrected))
+    printed, repairs = tuple(map(_certified, leaves(literal))), list(map(_certified, leaves(corrected)))
     empty = [p for p in repairs if _empty(p, printed)]
     if any(p not in printed for p in empty) or any(p in repairs[:n] for n, p in enumerate(repairs)):
         return "idle"  # nothing in the place of what fails
@@ -92,6 +92,11 @@ def repair_of(literal: Any, corrected: Any, explained: bool = False) -> str:
     # a size in common is no subject in common where there is another
     subject = named(literal) or sizes(literal)
     return "idle" if subject and not subject & (named(said) | sizes(said)) else "offered"
+
+
+def _certified(part: Any) -> Any:
+    """An implication with its certificate, also where it was found: what it takes of the hypotheses."""
+    return completed(part) if isinstance(part, Implication) else part
 
 
 def _equates_others(printed: tuple[Any, ...], said: list[Any]) -> bool:
@@ -217,8 +222,9 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     ):
         return True
     if isinstance(repair, Implication):
-        if _vanish((repair.conclusion.term,), ()):
-            return True  # 0 is what it is
+        if _vanish((repair.conclusion.term,), ()):  # 0 is what it is, if not by what is promised
+            concluded = [unpromised(p.conclusion) for p in printed if isinstance(p, Implication)]
+            return unpromised(repair.conclusion) not in concluded
         factors = _multipliers(repair)
         if len(factors) > 1 and not tensors_of(tuple(factors)) and not repair.factor:
             # the conclusion in pieces, which symbols of their own hold apart: a = z and z = b for a = b

@@ -13,6 +13,7 @@ from typing import Any
 import sympy as sp
 
 from checks.engine.hypotheses import apply_definitions
+from checks.engine.instances import exact_instances
 from checks.engine.judge import equal
 from checks.engine.printing import part_latex
 from checks.kinds.arithmetic import Arithmetic
@@ -204,7 +205,14 @@ def _alike(one: ix.Expr | None, two: ix.Expr | None, factors: tuple[int, ...] = 
         return False
     here, there = sorted(ix.free_indices(one), key=repr), sorted(ix.free_indices(two), key=repr)
     turned = ix.renamings(two, there, here) if len(here) == len(there) else ()
-    return any(equal(one, ix.as_expr(factor) * other) for other in turned for factor in factors)
+    pairs = ((one, ix.as_expr(factor) * other) for other in turned for factor in factors)
+    return any(not _differ(*pair) and equal(*pair) for pair in pairs)
+
+
+def _differ(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether some exact instance tells two entries apart: much sooner than normal forms do."""
+    found = exact_instances([one, two], (), 0, 3, True, spread=True)
+    return any(instance.same(one, two, at) is False for instance, points in found for at in points)
 
 
 def _adds(printed: Any, repair: Any) -> bool:
