@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checks.kernel.context import Context
 from checks.kernel.definedness import require_seen, where_defined
 from checks.kernel.derivatives import differentiated
@@ -22,9 +24,13 @@ def order(name: str, s: Order) -> list[Theorem]:
     gap = sides[0] - sides[1]
     if differentiated(gap, s.choice):
         raise NotCovered("an order of formulas with an unknown function")
-    moving = [d.base for d in sg.demands(gap) if s.small in ix.tensors(d.base) and d.signs != sg.NONZERO]
-    if moving:
+    moving = [d for d in sg.demands(gap) if s.small in ix.tensors(d.base)]
+    if any(d.signs != sg.NONZERO for d in moving):
         raise NotCovered("an order of the logarithm or the root of what moves")
+    any_number = replace(s.small, positive=False)
+    around = [ix.define(d.base, s.small, lambda: ix.At(any_number, ())) for d in moving]
+    if any(0 in sg.signs(base) for base in around):
+        raise NotCovered("a formula that is not defined for all values of the symbols")
     context = Context((s.small.scalar, gap), s.choice, first=at)
     context.base = [t for t in context.base if t != s.small]
     context.alias(s.small, lambda _: "0")

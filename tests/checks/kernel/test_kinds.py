@@ -220,6 +220,10 @@ def test_what_the_checker_would_fail_on_is_not_covered() -> None:
         (steady, "a formula that is not defined for all values of the symbols"),
         (Order(1 / (1 - t), 1 + t, step, 2), "a formula that is not defined for all values of the symbols"),
         (Order(apply("log", 1 + t), t, step, 2), "an order of the logarithm or the root of what moves"),
+        (
+            Order(y / (1 + c * x**2), y, Tensor("c", positive=True), 1),
+            "a formula that is not defined for all values of the symbols",
+        ),
         (multiple, "a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand"),
         (largest, "a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand"),
         (summand, "a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand"),
