@@ -345,7 +345,8 @@ def _pair(lines: list[Held], formula: Term, given: tuple[Given, ...]) -> tuple[i
     found, at = lines[-1]
     if (shape := tuple(i.dim for i in at)) != formula.shape():
         wanted = sized(formula.shape())
-        loose = sorted(i.name for i in free(formula))
+        order = {dim: n for n, dim in reversed([*enumerate(shape)])}
+        loose = [i.name for i in sorted(free(formula), key=lambda i: (order.get(i.dim, len(order)), i.name))]
         entries = "".join(f"stack({i}, " for i in loose) + "…" + ")" * len(loose)
         hint = f"; {entries} has all entries" if loose else ""
         raise Malformed(

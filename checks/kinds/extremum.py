@@ -7,7 +7,7 @@ parameter, so that its sign near zero or far out is decided and not estimated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -202,7 +202,10 @@ def _sign(s: Extremum) -> str:
         return "a Bregman difference is not of nearby arguments"
     if not nonnegative(above, (*CONVEX, *s.convex)):
         return "the difference is not visibly of one sign"
-    if "only" in s.says and square_and_rest(s) is None and _divergence_and_rest(s) is None:
+    alone = (
+        square_and_rest(s) or _divergence_and_rest(s) or _multiple_and_rest(s, [_square(s)], _over_positive)
+    )
+    if "only" in s.says and alone is None:
         return (
             "the difference has no positive multiple of the squared distance from the point, or of its"
             " divergence, as a summand beside others that are visibly of its sign"
@@ -246,10 +249,17 @@ def square_and_rest(s: Extremum) -> tuple[Fraction, Term] | None:
     """A rational c > 0 and a term that is visibly nonnegative, for which the difference, of a maximum its
     negative, is c ‖variable - point‖² and the term; None where there are none.
     """
-    return _multiple_and_rest(s, [squared_norm(as_term(s.variable) - s.point)])
+    return _multiple_and_rest(s, [_square(s)])
 
 
-def _multiple_and_rest(s: Extremum, distances: Iterable[Term]) -> tuple[Fraction, Term] | None:
+def _square(s: Extremum) -> Term:
+    """The squared distance of the variable from the point."""
+    return squared_norm(as_term(s.variable) - s.point)
+
+
+def _multiple_and_rest(
+    s: Extremum, distances: Iterable[Term], ratio: Callable[[nf.Form, nf.Form], Fraction | None] = nf.ratio
+) -> tuple[Fraction, Term] | None:
     """The same for the first of some distances that the difference has a positive multiple of."""
     assert s.above is not None
     every = [-a if "maximum" in s.says else a for a in summands(s.above)]
@@ -257,10 +267,15 @@ def _multiple_and_rest(s: Extremum, distances: Iterable[Term]) -> tuple[Fraction
     splits = [(sum(every[1:], every[0]), as_term(0))]
     splits += [(one, sum(every[:n] + every[n + 1 :], as_term(0))) for n, one in enumerate(every)]
     for (one, rest), form in product(splits, forms):
-        c = nf.ratio(nf.normal(one.entry()), form)
+        c = ratio(nf.normal(one.entry()), form)
         if c is not None and c > 0 and nonnegative(rest, (*CONVEX, *s.convex)):
             return c, rest
     return None
+
+
+def _over_positive(one: nf.Form, two: nf.Form) -> Fraction | None:
+    """1 where two forms differ by factors that are positive, else None."""
+    return Fraction(1) if one and nf.primitive(one) == nf.primitive(two) else None
 
 
 def divergences(here: Term, there: Term, *at: Index) -> Iterator[Term]:

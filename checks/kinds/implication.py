@@ -381,6 +381,8 @@ def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
 
 
 _WANTED = 20
+_BITS = 256
+"""Of a denominator at most: where equations undo each other, numbers grow with each step."""
 
 
 def satisfied(
@@ -423,10 +425,14 @@ def _moved_onto(instance: Instance, statement: Implication, at: dict[Index, int]
         if broken is None:
             return instance
         moved = None if broken[2] == ">" else next(solved(instance, *broken[:2]), None)
-        if moved is None:
+        if moved is None or any(_bits(value) > _BITS for value in moved.values.values()):
             return None
         instance = moved
     return None
+
+
+def _bits(value: Any) -> int:
+    return int(getattr(value, "denominator", 1)).bit_length()
 
 
 def _places(

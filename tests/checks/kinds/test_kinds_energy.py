@@ -77,9 +77,10 @@ ONE = as_term(Tensor("x"))
         (Fraction(1, 2) * ONE**2, "the only global minimum"),
         (3 * ONE**2 / 4, "the only global minimum"),
         (-(ONE**2) / 2, "the only global maximum"),
+        (as_term(Tensor("c", (), positive=True)) * ONE**2 / 2, "the only global minimum"),
     ],
 )
-def test_any_rational_multiple_of_the_squared_distance_has_one_extremum(factor: Term, says: str) -> None:
+def test_any_positive_multiple_of_the_squared_distance_has_one_extremum(factor: Term, says: str) -> None:
     assert judged(Extremum(factor, Tensor("x"), as_term(0), says, above=factor)).proved
 
 
@@ -332,6 +333,9 @@ def test_what_keeps_a_plan_from_its_formula_is_named() -> None:
         Malformed, match=r"should compute a number; stack\(i, stack\(k, …\)\) has all entries"
     ):
         judged(Cost("1/AZ", plan, "n**2*d_v", 1 / whole))
+    turned = (Assign(Tensor("r", (DV, N)), (k, i), 1 / whole),)
+    with pytest.raises(Malformed, match=r"stack\(k, stack\(i, …\)\) has all entries"):
+        judged(Cost("1/AZ", turned, "n**2*d_v", 1 / whole))
 
 
 def test_a_run_that_counts_otherwise_is_said_with_both_counts() -> None:
