@@ -565,6 +565,17 @@ def test_a_correction_that_holds_for_any_sides_repairs_nothing(name: str) -> Non
     assert repair_of(printed, repair) == ("idle" if name in IDLE else "offered")
 
 
+SOUGHT = [n for n, (_, repair) in IDLE.items() if isinstance(repair, Implication)]
+
+
+@pytest.mark.parametrize("name", SOUGHT)
+def test_a_certificate_that_is_found_makes_no_repair_of_what_is_none(name: str) -> None:
+    printed, repair = IDLE[name]
+    assert isinstance(repair, Implication)
+    bare = replace(repair, multipliers=(), factor=(), rest=None)
+    assert repair_of(printed, bare) == "idle" or not judge(bare).holds
+
+
 def test_what_cannot_be_looked_into_is_no_error() -> None:
     """A correction that fits together nowhere, rows that move, a point that has no values for what may be
     anything.

@@ -270,6 +270,6 @@ claim(
     where=CLASSES_WHERE
     + r" As printed: the first layer, from $h_{\theta_0}=1/C$, with rate $\alpha$ for all classes; $h_c$ its "
     r"output. $h_{\theta_{k-1}}$ and $\sum_{k'<k}\Delta h_{\theta_{k'}}$: the output of layer $k-1$, at $x$ "
-    r"and at the examples. $w_i$: in the corrected (c) and (d) any number. $\tilde{y}_\cdot$, "
-    r"$\kappa(x_\cdot,x)$: those of all examples.",
+    r"and at the examples. $w_i$, $(\tilde y_i)_c$: in the corrected (c) and (d) any numbers. "
+    r"$\tilde{y}_\cdot$, $\kappa(x_\cdot,x)$: those of all examples.",
 )

@@ -328,7 +328,8 @@ claim(
     assumes=(ENTROPY, REFERENCE, DIAGONAL, BIAS_ON),
     rests_on=STEP_RESTS,
     legs=(legs.measured_orders,),
-    where=STEP_WHERE + r" In the corrected (b) $C=2$ and $c=1$.",
+    where=STEP_WHERE + r" $x_\cdot$, $\tilde y_\cdot$: those of all examples, a row for each. In the "
+    r"corrected (b) $C=2$ and $c=1$.",
     notes=STEP_NOTES,
 )
 

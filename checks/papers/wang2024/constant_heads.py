@@ -113,7 +113,8 @@ claim(
     correction_words="With 0/0 := 0 the constant is 1.",
     assumes=(MASKED,),
     rests_on=("wang2024/eq10",),
-    where=BLOCKS + r" $\gamma$: the kernel's parameter; $u,v$: the first $d$ entries of $W_K e_{i,k-1}$ and "
+    where=BLOCKS + r" $x_\cdot$, $y_\cdot$: those of all examples. "
+    r"$\gamma$: the kernel's parameter; $u,v$: the first $d$ entries of $W_K e_{i,k-1}$ and "
     r"$W_Q e_{j,k-1}$, over which the kernel's sum runs. Each of its terms is $\tfrac{0}{0}$, for which the "
     "paper gives no value.",
     notes="On nonnegative entries 0 ≤ (a - b)²/(a + b) ≤ a + b, so 0 is the only continuous value. On "

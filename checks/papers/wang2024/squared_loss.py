@@ -110,7 +110,8 @@ claim(
     corrected=lambda a: step_size(a, 2 * n.alpha),
     correction_words="The coefficient is 2α/N.",
     assumes=(SQUARED, BIAS_ON),
-    where=LOSS + r" $\kappa(x_i,x_j)=\phi(x_i)^\top\phi(x_j)$; $m$: a coordinate of $\phi$.",
+    where=LOSS + r" $\kappa(x_i,x_j)=\phi(x_i)^\top\phi(x_j)$; $m$: a coordinate of $\phi$; "
+    r"$\phi(x_\cdot)$, $y_\cdot$: those of all examples, a row for each.",
     notes=FACTOR_NOTES,
 )
 
@@ -201,7 +202,7 @@ claim(
     correction_words=FACTOR_TWO,
     assumes=(SQUARED, BIAS_ON, FEATURES),
     rests_on=("wang2024/prose-telescoping",),
-    where=LOSS,
+    where=LOSS + r" $\phi(x_\cdot)$, $y_\cdot$: those of all examples, a row for each.",
     notes="The Appendix repeats (1); it does not derive it. As a recursion that attention carries out it is "
     "exact: see (10).",
 )
@@ -255,8 +256,8 @@ claim(
     "its product with the (C-1)×(d+C-1) matrix [0, -I].",
     rests_on=("wang2024/eq2", "wang2024/prose-telescoping"),
     where=WHERE + r" $L$: the number of layers; $\mathbf{1}_1$: a single 1.",
-    notes="Two slips. The printed vector is not the sum after the skip connection, whose first d entries are "
-    "x_{N+1}, nor, for more than one layer, the layer's output (0, -Δf_L). And (0_d, -1) has d + 1 entries "
-    "against d + C - 1: an inner product only for C = 2. In Section 3 a query encoded as (x, -1/C) makes the "
-    "readout h itself; encoded as (x, 0), 1/C must be added.",
+    notes="Two slips. In general the printed vector is not the sum after the skip connection, whose first d "
+    "entries are x_{N+1}, nor, for more than one layer, the layer's output (0, -Δf_L). And (0_d, -1) has "
+    "d + 1 entries against d + C - 1: an inner product only for C = 2. In Section 3 a query encoded as "
+    "(x, -1/C) makes the readout h itself; encoded as (x, 0), 1/C must be added.",
 )

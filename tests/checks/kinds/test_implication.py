@@ -19,7 +19,7 @@ from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import loss
 from derivations.calculus.program import Raw
-from derivations.calculus.term import as_term, size, sqrt, sum_over, zeros
+from derivations.calculus.term import as_term, size, sqrt, squared_norm, sum_over, zeros
 
 i, j, k, l, p, q, r = (Index(name, "N") for name in "ijklpqr")
 OTHER = Index("m", "M")
@@ -286,6 +286,13 @@ SOUGHT = {
         [Fact("rows", sum_over(j, D[i, j]) - 1, "=")],
         sum_over(k, sum_over(l, D[k, l])) - size("N"),
         sum_over(k, sum_over(l, D[k, l])) - 1,
+        "=",
+    ),
+    "a square that is not 0": ([Fact("h", x * x, ">")], (z / x) * x - z, (z / x) * x - y, "="),
+    "a root of what is positive": (
+        [BOTH[0], Fact("h", squared_norm(KEY), ">")],
+        (x * KEY)[d] / sqrt(squared_norm(x * KEY)) - KEY[d] / sqrt(squared_norm(KEY)),
+        (x * KEY)[d] / sqrt(squared_norm(x * KEY)) - x * KEY[d] / sqrt(squared_norm(KEY)),
         "=",
     ),
     "an equation under a sum": (

@@ -84,7 +84,7 @@ def _layers_approach(
         for number in range(layers):
             coefficients += rate / n * tokens[:n, 2:].numpy()
             tokens = layer.layer(0, tokens, n)
-            if number == layers // 100:
+            if number + 1 == layers // 100:
                 early = -tokens[n:, 2:].numpy()
     reached = -tokens[n:, 2:].numpy()
     own = squared_distance(phi, y, coefficients.T @ phi)
@@ -106,7 +106,7 @@ def logistic_limit(assumptions: Any, options: Options) -> list[Evidence]:
         powers = np.exp(f)
         move = rate / EXAMPLES * (codes - powers / (1 + powers.sum(1, keepdims=True)))
         f, reached, coefficients = f + gram @ move, reached + cross @ move, coefficients + move
-        if number == LATENT_STEPS // 100:
+        if number + 1 == LATENT_STEPS // 100:
             early = reached
     own = logistic_distance(phi, codes, coefficients.T @ phi)
     fits = [logistic_fit(phi, labels, 3, method) for method in METHODS]
