@@ -62,8 +62,8 @@ claim(
     words="A function F of the overlap with each stored pattern, summed over the patterns.",
     literal=Definition(ENERGY, sum_over(pattern, en.F(sum_over(i, xi[pattern, i] * s[i])))),
     where=HOPFIELD,
-    notes="The sign is left to F: with F(u) = u² and one pattern, the pattern has the highest energy of all "
-    "states with entries ±1, see prose-mhn-sign.",
+    notes="The sign is left to F: with F(u) = u² and one pattern with entries ±1, it has the highest "
+    "energy of all such states, see prose-mhn-sign.",
 )
 
 claim(
@@ -181,8 +181,8 @@ claim(
     legs=(legs.update_rule, solver_legs.attention_minimises),
     where=r"$Z\in\mathbb{R}^{n\times d_v}$ the state, $Q,K\in\mathbb{R}^{n\times d_k}$ queries and keys, "
     r"$V\in\mathbb{R}^{n\times d_v}$ the values; $E$ the energy (10).",
-    notes="The energy ½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq) does it for one query q, with β = 1/√d_k, where keys "
-    "and values are equal: see prose-fixed-points-mhn.",
+    notes="The energy ½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq) does it for one query q, with β = 1/√d_k, where the "
+    "keys k_m are the values: see prose-fixed-points-mhn.",
 )
 
 FIVE_J = Index("j", "J")

@@ -187,7 +187,7 @@ def _certified(name: str, options: Options) -> list[Evidence]:
             "solver",
             "compared",
             theirs.accepted(OWN) and below <= room and -room <= theirs.gap <= ACCEPTED * scale,
-            f"{what}: duality gap of cvxpy's minimum, which is not below E(AV)",
+            f"{what}: duality gap of cvxpy's minimum, not below E(AV) but for rounding",
             error=abs(theirs.gap),  # rounding may leave it below 0, where it is 0
             bound=ACCEPTED * scale,
             dtype="float64",
@@ -452,8 +452,8 @@ def descents(assumptions: Any, options: Options) -> list[Evidence]:
         passed = bool(error <= bound and apart and _far(problem, away))
         words = "AV" if name == "zero" else "AV plus the unseen part of the start"
         detail = (
-            f"from {name}, η = 0.95/λ: {steps} steps end at {words} (slowest λ {slowest:.1e}); η = "
-            "1.05/λ runs away"
+            f"from {name}, η = 0.95/λ: {steps} steps end at {words} (least eigenvalue of G {slowest:.1e}); "
+            "η = 1.05/λ runs away"
         )
         found.append(
             Evidence(

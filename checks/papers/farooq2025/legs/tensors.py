@@ -60,10 +60,10 @@ ATTENTION = Row(
     head,
     {
         "engines": ("attention by two engines and full rows", engines),
-        "lift": ("u of a random state, and its sum as a trace", states.check_lift),
+        "lift": ("u_j = Σ_m A_mj z_mᵀv_j of a random state, and their sum as a trace", states.check_lift),
         "alignment": ("c in two streamed products, no n x n array", checks.check_alignment),
         "retrieval": (
-            "automatic differentiation of the energy against attention and the pull on the keys",
+            "the gradients of the log-sum-exp alone, by queries and by keys, by automatic differentiation",
             check_retrieval,
         ),
         "update rule": (
@@ -119,8 +119,11 @@ loop_quadratic = of_energies("loop", "quadratic")
 STEP = Row(
     lambda case: head(case).in_float64(),
     {
-        "law": ("u - c after a step is (I - 2ηG)(u - c)", checks.check_step),
-        "energy": ("the energy changes by -η‖W‖² + η²‖u(W)‖²", states.check_energy_change),
+        "law": ("u - c after a step is (I - 2ηG)(u - c), G = (AᵀA) ∘ (VVᵀ)", checks.check_step),
+        "energy": (
+            "a step changes the energy by -η‖W‖² + η²‖u(W)‖², W the gradient",
+            states.check_energy_change,
+        ),
         "adjoint": ("the step is self-adjoint", states.check_self_adjoint),
     },
     backend=STREAMED,
@@ -198,7 +201,7 @@ def memory(n: int, assumptions: Any, options: Options) -> Evidence:
         "tensor",
         "measured",
         most <= bound,
-        f"c and a gradient step: the largest tensor has {most:,} bytes; n x n scores have {dense:,}",
+        f"c and a gradient: the largest tensor has {most:,} bytes; n x n scores have {dense:,}",
         error=most,
         bound=bound,
         tokens=n,
