@@ -61,7 +61,9 @@ def check_names(statement: Any, indices: set[Index]) -> None:
                 raise Malformed(f"{name} reads as something else than the name of a formula")
             own = {flat(name), flat(name).partition("(")[0]}
             if own & (functions | sizes | {flat(t.symbol) for t in tensors}):
-                raise Malformed(f"{name} reads as another symbol than the name of a formula")
+                raise Malformed(
+                    f"{name} reads as another symbol than the name of a formula: name=... gives it another"
+                )
             others = tensors - computed
             entry = _is_entry(name, shape, others, letters)
             if entry or _calculated(name) or _reads(name, shape, others, sizes | functions, letters):

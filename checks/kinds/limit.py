@@ -40,8 +40,8 @@ class Limit(Kind):
 
     ``limit`` None says only that it converges. The proof is the identity  step - limit = rate (state - limit)
     with a ``rate`` that depends on the step size alone: |rate| < 1 all over the interval.
-    ``orbit`` offers values of all symbols, the start included, whose orbit is periodic. ``high`` None leaves
-    the range open.
+    ``orbit`` offers values of all symbols, the start included, whose orbit is periodic or stays elsewhere.
+    ``high`` None leaves the range open.
     """
 
     state: Tensor
@@ -83,7 +83,7 @@ def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:
                     "derivation",
                     "exact-symbolic",
                     None,
-                    "neither a recurrence of the error (rate=) nor an orbit is known",
+                    "neither a recurrence of the error (rate=) nor an orbit that does not go there is known",
                 )
             ]
         )
@@ -287,7 +287,9 @@ def _wrong(a: sp.Expr, b: sp.Expr, target: sp.Expr | None, s: Limit) -> str | No
 
 
 def _periodic(s: Limit) -> str | None:
-    """The orbit of the offered start, if it returns to a state that is not a fixed point."""
+    """The orbit of the offered start, if it returns to a state that is not a fixed point, or stays at one
+    that is not the limit.
+    """
     assert s.orbit is not None
     instance = s.orbit.instance(s.given)
     if (s.size, ()) in instance.values and instance.values[s.size, ()] not in _stated(s):
@@ -299,16 +301,26 @@ def _periodic(s: Limit) -> str | None:
         values = {**instance.values, **{(s.state, e): v for e, v in zip(entries, states[-1], strict=True)}}
         now = Instance(instance.sizes, values, s.given)
         step = s.step.entry(*at)
-        new = tuple(
-            evaluate(step, now.sizes, now.lookup, FUNCTIONS, dict(zip(at, e, strict=True))) for e in entries
-        )
+
+        def values_of(expr: ix.Expr, now: Instance = now) -> tuple[Any, ...]:
+            places = (dict(zip(at, e, strict=True)) for e in entries)
+            return tuple(evaluate(expr, now.sizes, now.lookup, FUNCTIONS, place) for place in places)
+
+        new = values_of(step)
         if new == states[-1]:
-            return None
+            if s.limit is None or (goal := values_of(s.limit.entry(*at))) == new:
+                return None
+            stays = f"the state stays at {_row(new)}, and the limit is {_row(goal)}"
+            return f"{s.orbit.words(s.given, step)}: {stays}"
         if new in states:
-            shown = " -> ".join("(" + ", ".join(map(str, x)) + ")" for x in [*states, new])
+            shown = " -> ".join(map(_row, [*states, new]))
             return f"{s.orbit.words(s.given, step)}: the states are {shown}, a cycle"
         states.append(new)
     return None
+
+
+def _row(values: tuple[Any, ...]) -> str:
+    return "(" + ", ".join(map(str, values)) + ")"
 
 
 def _mutate(s: Limit, seed: int) -> Mutants:

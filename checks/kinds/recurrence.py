@@ -160,7 +160,10 @@ def _check(s: Recurrence) -> None:
     for expression in (closed, rule, *(b.value for b in s.base), *(s.slope or ())[1:]):
         for bottom in denominators(expression):
             if not (bottom.is_positive or sp.factor(bottom).is_nonzero):
-                raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero: the recurrence may break off")
+                raise Malformed(
+                    f"{sp.sstr(bottom)} is not shown to be nonzero: the recurrence may break off; multiplied "
+                    "out, or with a symbol that is positive, nothing need be shown"
+                )
     if stray := (s.closed.free_symbols | s.rule.free_symbols) - known:
         names = ", ".join(sorted(map(str, stray)))
         raise Malformed(

@@ -227,6 +227,12 @@ def test_limit_without_recurrence_settles_nothing() -> None:
     assert judged(Limit(en.Z_, Z + ETA * (AV - Z), AV)).holds is None
 
 
+def test_an_orbit_that_rests_elsewhere_refutes_a_limit() -> None:
+    start = Point(((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.Z_, ((1,),)), (en.ETA, 1)))
+    finding = judged(Limit(en.Z_, Z + ETA * (AV - Z), 2 * AV, orbit=start))
+    assert finding.holds is False and "stays at (1), and the limit is (2)" in str(finding.counterexample)
+
+
 def test_orbits_that_come_to_rest_refute_nothing() -> None:
     start = Point(((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.Z_, ((3,),)), (en.ETA, 1)))
     assert judged(Limit(en.Z_, Z + ETA * (AV - Z), AV, orbit=start)).holds is None
