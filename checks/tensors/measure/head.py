@@ -19,7 +19,7 @@ from checks.tensors.core.arrays import check_attention_shapes, dtype_name, peak_
 from checks.tensors.core.errors import TensorError
 from checks.tensors.measure.load import Head
 from checks.tensors.measure.matrix import AttentionMatrix, Product, Spectrum, spectrum
-from checks.tensors.svr.converse import Fit, certify, fit_keys
+from checks.tensors.svr.converse import Fit, certify, fit_keys, of_logarithm
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,9 @@ def _value_pass(matrix: AttentionMatrix, v: torch.Tensor) -> tuple[Product, torc
     """A V, AᵀA V and the bound of the error of the latter, (N, d_v), in one pass."""
     found, width = matrix.product(torch.cat([v, v.abs()], 1)), v.shape[1]
     growth = min(matrix.log_error(), 300.0)  # far beyond any use; the exponential must not overflow
-    error = math.expm1(growth) * math.exp(growth) * found.gram[:, width:] * bounds.SAFETY
+    # weights, their products with values, and those of both may each be lost where they underflow
+    lost = 4 * len(matrix.q) * len(v) * torch.finfo(v.dtype).tiny * (1 + float(v.abs().max()))
+    error = (math.expm1(growth) * math.exp(growth) * found.gram[:, width:] + lost) * bounds.SAFETY
     return Product(found.forward[:, :width], found.gram[:, :width], found.energy), error
 
 
@@ -262,7 +264,7 @@ def right_singular(product: Product, error: torch.Tensor, v: torch.Tensor) -> Ri
     )  # 0 where A v_c = 0: the angle is open
     # <AᵀA v, v> and not |A v|²: the residual is then orthogonal to v to working accuracy
     off = image - v * ((image * v).sum(0) / size**2)
-    sines = off.norm(dim=0) / image_size
+    sines = (off.norm(dim=0) / image_size).clamp(max=1.0)  # above 1 by rounding it would exceed any error
     rounding = 2 * error[:, used].norm(dim=0) / image_size + 16 * bounds.gamma(len(v), 2.0**-53)
     basis, values, _ = torch.linalg.svd(v, full_matrices=False)
     basis = basis[:, values > values[0] * max(v.shape) * torch.finfo(v.dtype).eps]
@@ -354,13 +356,11 @@ def svr_fit(k: torch.Tensor, v: torch.Tensor, scale: float, settings: Settings) 
     """See SvrFit. Both engines' fit, certified at C* and judged for the C of the settings."""
     fit = fit_keys(k, v, scale)
     best = certify(fit, settings.epsilon)
-    log_beta = fit.log_h + v.abs().amax(-1).log()
-    error = float(fit.log_h_bound[int(log_beta.argmax())])
     centred = k - k.mean(0)
     log_sum = stream.logsumexp_rows(centred, centred, scale)
     found = SvrFit(
         fit.log_c_star,
-        error,
+        fit.log_c_star_error,
         float((log_sum + v.abs().amax(-1).log()).max()),
         best.accepted,
         max(r.ratio for r in best.residuals),
@@ -372,7 +372,8 @@ def svr_fit(k: torch.Tensor, v: torch.Tensor, scale: float, settings: Settings) 
 
 def _judged(found: SvrFit, fit: Fit, log_c: float) -> SvrFit:
     """The same, with the violation of the box |beta_jd| <= C."""
-    outside = fit.log_h[:, None] + fit.values.abs().log() > log_c + fit.log_h_bound[:, None]
+    log = fit.values.abs().log()
+    outside = fit.log_h[:, None] + log - log_c > fit.log_h_bound[:, None] + of_logarithm(log)
     certificate = certify(fit, found.epsilon, log_c)
     return replace(
         found,

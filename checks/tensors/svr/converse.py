@@ -101,9 +101,23 @@ class Fit:
         """log max_jd h(k_j) |v_jd|, the smallest C for which the values are dual feasible."""
         return float((self.log_h + self.values.abs().amax(-1).double().log()).max())
 
+    @property
+    def log_c_star_error(self) -> float:
+        """By how much it may be wrong: a token whose h is known less well may have the largest h |v|."""
+        largest = self.values.abs().amax(-1).double().log()
+        below = self.log_h + largest - self.log_c_star
+        return float((below + self.log_h_bound + of_logarithm(largest)).max())
+
     def targets(self, epsilon: float) -> torch.Tensor:
         """Targets y = f + epsilon sign(v), (N, d_v) in float64, for which attention is the optimal fit."""
         return self.attention.double() + epsilon * torch.sign(self.values).double()
+
+
+def of_logarithm(log: torch.Tensor) -> torch.Tensor:
+    """What the logarithms of |v| and of a C of the size of h |v|, and their sums with log h, are at most
+    rounded by, beside the error of log h: `log` is that of |v| in float64, -inf where v is 0.
+    """
+    return 16 * bounds.unit_roundoff("float64") * torch.where(log.isinf(), 0.0, log.abs())
 
 
 def fit_keys(
@@ -225,11 +239,9 @@ def _multiplier_residuals(fit: Fit, log_c: float) -> tuple[Comparison, Compariso
     beta is h v with the streamed h, so beta_jd / h(k_j) = v_jd exp(log h - log h again).
     """
     largest = fit.values.abs().amax(-1).double().log()
-    over = fit.log_h_again + largest - log_c
-    at = int((over - fit.log_h_bound).argmax())
-    box = Comparison(
-        "box", max(0.0, math.expm1(min(float(over[at]), 700.0))), math.expm1(float(fit.log_h_bound[at]))
-    )
+    over, bound = fit.log_h_again + largest - log_c, fit.log_h_bound + of_logarithm(largest)
+    at = int((over - bound).argmax())
+    box = Comparison("box", max(0.0, math.expm1(min(float(over[at]), 700.0))), math.expm1(float(bound[at])))
     drift = torch.expm1(fit.log_h - fit.log_h_again).unsqueeze(-1)
     coefficients = compare(
         "stationarity", drift, torch.zeros_like(drift), torch.expm1(fit.log_h_bound).unsqueeze(-1)
@@ -249,8 +261,9 @@ def _slack_residuals(
         fitted, bound, v = fit.kernel[part].double(), fit.fit_bound[part], fit.values[part].double()
         # the targets are y = f +- epsilon rounded in float64, of which |f| may be the larger part
         bound = bound + 4 * torch.finfo(torch.float64).eps * (targets[part].abs() + epsilon)
-        size = torch.exp((fit.log_h[part, None] - fit.log_c_star) + v.abs().log())  # |beta| / C*
-        at_face = size >= ratio * torch.exp(-fit.log_h_bound[part, None])
+        log = v.abs().log()
+        size = torch.exp((fit.log_h[part, None] - fit.log_c_star) + log)  # |beta| / C*
+        at_face = size >= ratio * torch.exp(-fit.log_h_bound[part, None] - of_logarithm(log))
         outward = torch.sign(v) * (targets[part] - fitted)
         slack = ((targets[part] - fitted).abs() - epsilon).clamp_(min=0)
         allowed = at_face & (outward > 0)  # at |beta| = C the target may lie beyond the tube

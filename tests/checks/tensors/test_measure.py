@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import mpmath
 import pytest
 import torch
 
@@ -89,6 +90,34 @@ def test_the_smallest_c_and_the_violation_of_a_smaller_one():
     assert enough.svr.outside == 0 and hypothesis(enough, "C is at least").holds is True
 
 
+@pytest.mark.parametrize("exponent", [-480, -45, 45, 331])
+@pytest.mark.parametrize("tokens", [2, 3, 5, 7])
+def test_what_logarithms_of_large_and_small_values_are_rounded_by_decides_nothing_about_c(exponent, tokens):
+    size, keys = 2.0**exponent, torch.zeros(tokens, 1, dtype=torch.float64)
+    head = Head("0", 0, keys, keys, torch.full((tokens, 1), size, dtype=torch.float64))
+    for box, fits in (
+        (tokens * size, True),
+        (math.nextafter(tokens * size, 0), False),
+    ):  # h is the number of tokens
+        found = measure(head, replace(QUICK, log_c=math.log(box)))
+        assert hypothesis(found, "C is at least").holds in (None, fits)
+        assert not fits or (found.svr.outside == 0 and "box" not in found.svr.rejected_by)
+    below = measure(head, replace(QUICK, log_c=math.log(tokens * size) - 1e-9))
+    assert hypothesis(below, "C is at least").holds is False and below.svr.outside == tokens
+
+
+def test_the_error_of_the_smallest_c_is_that_of_every_token_that_may_have_it():
+    # the first token's h is 2; the second has nearly the same h |v|, and its h is known less well
+    keys = torch.tensor([[0.0], [14.331299782347973]], dtype=torch.float64)
+    values = torch.tensor([[7.889384230306651e28], [1e-60]], dtype=torch.float64)
+    found = measure(Head("0", 0, keys, keys, values, 1.0), QUICK).svr
+    with mpmath.workdps(50):
+        first = mpmath.log(2) + mpmath.log(values[0].item())
+        second = mpmath.log1p(mpmath.exp(mpmath.mpf(keys[1].item()) ** 2)) + mpmath.log(values[1].item())
+        wrong = abs(found.log_c_star - max(first, second))
+    assert wrong <= found.log_c_star_error < 1e-11
+
+
 def test_right_singular_vectors_are_told_from_vectors_that_are_nearly_so():
     head = small(d_v=3)
     right = torch.linalg.svd(dense(head))[2][:3].T
@@ -102,6 +131,15 @@ def test_right_singular_vectors_are_told_from_vectors_that_are_nearly_so():
     assert hypothesis(wrong, "objective vanishes").holds is False
     left = torch.linalg.svd(dense(head))[0][:, :3]
     assert hypothesis(measure(replace(head, v=left), QUICK), "right singular vector").holds is False
+
+
+def test_what_equal_weights_take_to_zero_is_a_right_singular_vector():
+    constant = torch.zeros(7, 1, dtype=torch.float64)
+    values = torch.tensor([[9.0], [-5.0], [-7.0], [-7.0], [3.0], [0.0], [7.0]], dtype=torch.float64)
+    found = measure(Head("0", 0, constant, constant, values), QUICK)  # AV = 0, but for rounding
+    assert hypothesis(found, "right singular vector").holds is None
+    assert hypothesis(found, "objective vanishes").holds is None
+    assert found.singular.sines[0] <= 1
 
 
 def test_a_rotated_basis_has_the_span_but_not_the_vectors():
@@ -139,6 +177,21 @@ def test_a_negative_c_is_found():
     assert hypothesis(found, "non-negative").holds is False
     same_sign = measure(Head("0", 0, q, k, torch.ones(2, 1, dtype=torch.float64), 1.0), QUICK)
     assert hypothesis(same_sign, "non-negative").holds is True
+
+
+def test_signs_of_what_underflows_are_open():
+    # the last key has weights near 1e-174, and values near 1e-149 make their products the last that there are
+    n, small = 9, 2.0**-495
+    generator = torch.Generator().manual_seed(0)
+    signs = []
+    for _ in range(20):
+        apart = 399.5 + 2.5 * torch.rand(n - 1, generator=generator, dtype=torch.float64)
+        one = torch.eye(n - 1, dtype=torch.float64)
+        q, k = torch.cat([1024 * one, 8192 * one[:1]]), torch.cat([one, (1 - apart / 1024)[None]])
+        v = torch.cat([small * (one[::2].sum(0) - one[1::2].sum(0)), one[0, :1]])[:, None]
+        found = measure(Head("0", 0, q, k, v, 1.0), QUICK).energy
+        signs.append((found.positive, found.negative, found.undetermined))
+    assert set(signs) == {(n - 1, 0, 1)}
 
 
 def test_when_the_quadratic_energy_has_one_minimiser():
