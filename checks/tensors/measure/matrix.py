@@ -130,10 +130,11 @@ def spectrum(
     """
     if min(top, steps, block - 1) < 1:
         raise TensorError(f"{top} values from {steps} steps of {block} columns; allowed: at least 1, 1 and 2")
-    return _dense(matrix.dense, top) if matrix.small else _krylov(matrix, top, block, steps, seed)
+    return _dense(matrix, top) if matrix.small else _krylov(matrix, top, block, steps, seed)
 
 
-def _dense(a: torch.Tensor, top: int) -> Spectrum:
+def _dense(matrix: AttentionMatrix, top: int) -> Spectrum:
+    a = matrix.dense
     sigma = torch.linalg.svdvals(a)
     squares = sigma**2
     energy, p = float(squares.sum()), sigma / sigma.sum()
@@ -143,7 +144,7 @@ def _dense(a: torch.Tensor, top: int) -> Spectrum:
         "dense",
         kept,
         (2 * rounding * kept[0],) * len(kept),
-        kept[0] + rounding,
+        (kept[0] + rounding) * math.exp(_growth(matrix)),  # weights that are not negative: so much grows it
         energy,
         energy / float(squares[0]),
         energy**2 / float((squares**2).sum()),
@@ -154,6 +155,11 @@ def _dense(a: torch.Tensor, top: int) -> Spectrum:
         rounding,
         1,
     )
+
+
+def _growth(matrix: AttentionMatrix) -> float:
+    """By how much, in its logarithm, a weight may be wrong; beyond 300 no exponential is to overflow."""
+    return min(matrix.log_error(), 300.0)
 
 
 def _rank_of_share(squares: torch.Tensor, energy: float, share: float = 0.9) -> int | None:
@@ -179,7 +185,8 @@ def _krylov(matrix: AttentionMatrix, top: int, block: int, steps: int, seed: int
     theta, vectors = torch.linalg.eigh((projected + projected.mT) / 2)
     theta, vectors = theta.flip(0).clamp(min=0)[:top], space @ vectors.flip(1)[:, :top]
     residuals = torch.linalg.vector_norm(image @ (space.mT @ vectors) - vectors * theta, dim=0)
-    at_most = math.sqrt(min(energy - float(theta[1:].sum()), columns))
+    wrong = (1 + math.sqrt(top)) * math.expm1(_growth(matrix)) * energy  # of the squares, by wrong weights
+    at_most = math.sqrt(min(energy - float(theta[1:].sum()) + wrong, columns * math.exp(_growth(matrix))))
     settled = residuals <= 1e-3 * theta
     participation = _participation(
         start, images[0] @ (basis[0].mT @ start), theta[settled], vectors[:, settled], energy

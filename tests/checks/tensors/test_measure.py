@@ -272,6 +272,18 @@ def test_krylov_values_are_bounds_of_the_singular_values(krylov, mask):
     assert abs(found.participation - exact) < 5 * found.participation_error
 
 
+def test_the_bound_of_the_first_singular_value_covers_wrong_weights():
+    # scores of a million, of which float64 knows ten digits: the weights of both rows follow from theirs
+    q = torch.tensor([[1000.0], [777.7]], dtype=torch.float64)
+    k = torch.tensor([[777.3], [777.3005]], dtype=torch.float64)
+    with mpmath.workdps(40):
+        apart = mpmath.mpf(k[1].item()) - mpmath.mpf(k[0].item())
+        second = [1 / (1 + mpmath.exp(-mpmath.mpf(x.item()) * apart)) for x in q]
+        exact = mpmath.svd_r(mpmath.matrix([[1 - s, s] for s in second]), compute_uv=False)[0]
+    found = spectrum(AttentionMatrix(q, k, 1.0))
+    assert found.values[0] < exact <= found.largest_at_most < found.values[0] * (1 + 1e-8)
+
+
 def test_krylov_survives_a_matrix_of_rank_one(krylov):
     q, k, _ = make_instance(200, 8)
     found = spectrum(AttentionMatrix(0 * q, k, 1.0))
