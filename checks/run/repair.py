@@ -178,8 +178,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     if isinstance(repair, Cost | Counted | Recurrence):  # what is counted is not what is printed
         measure = getattr(repair, "measure", None)
         counts = [p for p in printed if type(p) is type(repair)]
-        if not counts:  # of no count that is printed
-            return not explained
+        if not counts or (isinstance(repair, Cost) and _only_bounds(repair, counts)):
+            return not explained  # of no count that is printed
         return not any(
             a == b
             for p in counts
@@ -192,7 +192,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         still = not _moves(repair.energy, repair.variable, repair.given)
         return still or holds_whatever(repair, printed)
     if isinstance(repair, Optimal):
-        return _still(repair.program, repair.given) or holds_whatever(repair, printed)
+        only = _pinned(repair, printed)
+        return only or _still(repair.program, repair.given) or holds_whatever(repair, printed)
     if isinstance(repair, Limit):
         return not _moves(repair.step, repair.state, repair.given) or holds_whatever(repair, printed)
     if isinstance(repair, Positive) and not _moves(repair.kernel, repair.points):  # the same at all points
@@ -462,6 +463,30 @@ def _loose(repair: Any, printed: tuple[Any, ...]) -> bool:
     said = {f.printed for p in printed for f in getattr(p, "figures", ())}
     figures = getattr(repair, "figures", ())
     return bool(figures) and not any(f.relation in ("=", "rounds to") or f.printed in said for f in figures)
+
+
+def _only_bounds(repair: Cost, counts: list[Any]) -> bool:
+    """Whether a count that is printed as a number is bounded by another one: that it is at most n⁹ is no
+    correction of 2n².
+    """
+    said = [p.expression(p.printed) for p in counts]
+    return repair.relation != "=" and not any(
+        p.relation != "=" or one == repair.expression(repair.printed)
+        for p, one in zip(counts, said, strict=True)
+    )
+
+
+def _pinned(repair: Optimal, printed: tuple[Any, ...]) -> bool:
+    """Whether a program gets constraints that say of each variable that it is what it is at the solution."""
+    before = [c for p in printed if hasattr(p, "program") for c in p.program.constraints]
+    more = [c.excess() for c in repair.program.constraints if c.equality and c not in before]
+    apart = [g.defined.entry() - g.value.entry() for g in repair.solution]
+    return all(
+        any(
+            _same_equation(way, e) for one in more for way in in_other_letters(one, set(), ix.free_indices(e))
+        )
+        for e in apart
+    )
 
 
 def _keeps_most(printed: Column, repair: Column) -> bool:

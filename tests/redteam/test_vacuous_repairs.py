@@ -98,7 +98,38 @@ ROUND = ConvexProgram(
 )
 
 
+TOTAL = (Assign(S, (), sum_over(i, w[i] * u[i])),)
+COUNT = Cost("the sum", TOTAL, "2*n", w.T @ u, sizes=("n",))
+POINT_OF = Optimal(
+    Program("p", (U,), squared_norm(u - v)),
+    (Given(U, (i,), w[i], ""),),
+    squared_norm(u - w),
+    rival=Point((("n", 1),), ((U, (0,)), (Tensor("v", ("n",)), (0,)), (W, (1,)))),
+)
+
+
+def _with(constraint: Constraint, multiplier: Term, solution: Term = w[i]) -> Optimal:
+    """The same program with a constraint more."""
+    program = replace(POINT_OF.program, constraints=(constraint,))
+    return replace(
+        POINT_OF,
+        program=program,
+        solution=(Given(U, (i,), solution, ""),),
+        above=sum_over(i, (u[i] - solution) ** 2),
+        multipliers=((constraint.multiplier, multiplier),),
+        rival=None,
+    )
+
+
+LAMBDA, MU = Tensor("lambda", ("n",)), Tensor("mu")
+
 IDLE: dict[str, tuple[Statement, Statement]] = {
+    "a bound of a count that is printed as a number": (COUNT, replace(COUNT, printed="n**9", relation="<=")),
+    "the order of a count that is printed as a number": (COUNT, replace(COUNT, printed="n**2", relation="O")),
+    "the least where nothing else is allowed": (
+        POINT_OF,
+        _with(Constraint(2 * u[m], 2 * w[m], LAMBDA, (m,), equality=True), v[m] - w[m]),
+    ),
     "what is printed, times what is never 0, in equations": (
         WRONG,
         Follows((Equation((x - y) * (1 + x**2), NONE, R),), x + y, 2 * x, -as_term(R) / (1 + x**2), WHERE),
@@ -536,6 +567,15 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
             (Fact("h", x, ">="), Fact("g", -y, ">=")),
             Fact("c", x - y, ">="),
             (("h", as_term(1)), ("g", as_term(1))),
+        ),
+    ),
+    "the count as a bound": (COUNT, replace(COUNT, relation="<=")),
+    "the least where the sum is given": (
+        POINT_OF,
+        _with(
+            Constraint(sum_over(i, u[i]), x, MU, equality=True),
+            2 * (sum_over(m, v[m]) - x) / size("n"),
+            v[i] - (sum_over(m, v[m]) - x) / size("n"),
         ),
     ),
     "the name of a sum": (Identity(B, x * y), Definition(B, x + y)),
