@@ -5,9 +5,10 @@ other things.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import sympy as sp
@@ -164,6 +165,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         if same or {p.variable for p in printed} & _cancelled(said):
             return True
     if isinstance(repair, AtLeast):
+        if _defined_apart(repair, printed):
+            return True
         gaps = (as_term(0),) if repair.above is None else (as_term(0), repair.above)
         return any(_assumed(Identity(repair.lhs, repair.rhs + gap, repair.given), printed) for gap in gaps)
     if isinstance(repair, NormalMean) and not _moves(repair.integrand, repair.w, repair.given):
@@ -227,12 +230,20 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             concluded = [unpromised(p.conclusion) for p in printed if isinstance(p, Implication)]
             return unpromised(repair.conclusion) not in concluded
         factors = _multipliers(repair)
+        never = len(factors) == 1 and 0 not in signs(factors[0].entry())
+        by = {name for name, _ in repair.factor}
+        if (
+            never
+            and by
+            and not tensors_of(tuple(h for h in repair.hypotheses if h.name in by)) & tensors_of(printed)
+        ):
+            return True  # it is supposed times a symbol of its own that is said to be positive
         if len(factors) > 1 and not tensors_of(tuple(factors)) and not repair.factor:
             # the conclusion in pieces, which symbols of their own hold apart: a = z and z = b for a = b
             names = {use.name for use in repair.uses()}
             used = {f.term for f in repair.hypotheses if f.relation == "=" or f.name in names}
             return bool(tensors_of(tuple(used)) - tensors_of((printed, repair.conclusion)))
-        return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
+        return never and not repair.factor
     return isinstance(repair, Example) or (isinstance(repair, Follows) and _is_hypothesis(repair))
 
 
@@ -391,15 +402,32 @@ def _at_one_point(repair: Implication | Follows) -> bool:
 def _vanishing(repair: Implication | Follows) -> list[Term]:
     """What vanishes by the equations that a repair supposes."""
     said = [h for h in repair.hypotheses if not isinstance(h, Fact) or h.relation == "="]
-    return [h.term if isinstance(h, Fact) else h.lhs - h.rhs for h in said]
+    both = [h for h in repair.hypotheses if isinstance(h, Fact) and h.relation == ">="]
+    squeezed = [one.term for one, two in combinations(both, 2) if _vanish((one.term + two.term,), ())]
+    return [*(h.term if isinstance(h, Fact) else h.lhs - h.rhs for h in said), *squeezed]
 
 
 def _as_numbers(vanishing: ix.Expr) -> Iterator[Tensor]:
-    """The symbol that is said to be a number where an expression vanishes."""
-    for tensor in ix.tensors(vanishing):
-        found = _alone(nf.normal(vanishing), tensor)
-        if found is not None and not ix.tensors(found[1]):
-            yield tensor
+    """The symbols that are said to be numbers where an expression vanishes, by their powers as well, and by a
+    sum of their squares.
+    """
+    form = nf.normal(vanishing)
+    powers = [_power(mono) for mono, _ in form]
+    if len({c > 0 for _, c in form}) == 1 and all(n and n % 2 == 0 for n in powers):
+        yield from ix.tensors(to_expr(form))
+    for (mono, c), n in zip(form, powers, strict=True):
+        rest = tuple(term for term in form if term != (mono, c))
+        if n and not mono[0] and not ix.tensors(to_expr(rest)):
+            yield mono[2][0][0][1]
+
+
+def _power(mono: nf.Mono) -> int:
+    """The exponent of what is a whole power of one entry and nothing more; 0 for what is none."""
+    _, _, factors = mono
+    if len(factors) != 1 or factors[0][0][0] != "T" or factors[0][1].denominator > 1:
+        return 0
+    ((_, _, tokens), exponent) = factors[0]
+    return max(int(exponent), 0) if len(set(tokens)) == len(tokens) else 0
 
 
 def _powers(difference: ix.Expr) -> Iterator[ix.Expr]:
@@ -463,6 +491,21 @@ def _loose(repair: Any, printed: tuple[Any, ...]) -> bool:
     said = {f.printed for p in printed for f in getattr(p, "figures", ())}
     figures = getattr(repair, "figures", ())
     return bool(figures) and not any(f.relation in ("=", "rounds to") or f.printed in said for f in figures)
+
+
+def _defined_apart(repair: AtLeast, printed: tuple[Any, ...]) -> bool:
+    """Whether what a repair defines is one of the printed symbols by others, and so that of the difference of
+    the sides none of them is left: y + z² for x says by itself that x is at least y.
+    """
+    known = [g for p in printed for g in getattr(p, "given", ()) or ()]
+    said = tensors_of(printed)
+    more = tuple(g for g in repair.given if g not in known and g.tensor in said)
+    left = general_entry(repair.lhs - repair.rhs, repair.given)
+    if left is None or not any(tensors_of(g.value) & said for g in more):
+        return False
+    with suppress(ZeroDivisionError):  # which its engine will say
+        return not ix.tensors(to_expr(nf.normal(left))) & said
+    return False
 
 
 def _only_bounds(repair: Cost, counts: list[Any]) -> bool:

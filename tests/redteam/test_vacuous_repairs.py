@@ -130,6 +130,45 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
         POINT_OF,
         _with(Constraint(2 * u[m], 2 * w[m], LAMBDA, (m,), equality=True), v[m] - w[m]),
     ),
+    "what is printed, times a symbol of its own that is said to be positive": (
+        AtLeast(x, y),
+        Implication(
+            (Fact("h", q_s * (x - y), ">="), Fact("k", q_s, ">")),
+            Fact("c", x - y, ">="),
+            (("h", as_term(1)),),
+            (("k", Fraction(1)),),
+        ),
+    ),
+    "what is printed from both sides": (
+        Identity(x, y),
+        Implication(
+            (Fact("h", x - y, ">="), Fact("k", y - x, ">=")),
+            Fact("c", -((x - y) ** 2), ">="),
+            (("k", x - y),),
+        ),
+    ),
+    "what is printed where squares are zero": (
+        AtLeast(x * y, x**2),
+        Implication(
+            (Fact("h", x**2, "="), Fact("k", y**2, "=")),
+            Fact("c", x * y - x**2, ">="),
+            (("h", as_term(Fraction(-3, 2))), ("k", -HALF)),
+            rest=(x + y) ** 2 / 2,
+        ),
+    ),
+    "what is printed where the sum of squares is zero": (
+        AtLeast(x * y - x**2, q_s**2),
+        Implication(
+            (Fact("h", x**2 + y**2, "="), Fact("k", q_s**2, "=")),
+            Fact("c", x * y - x**2 - q_s**2, ">="),
+            (("h", as_term(Fraction(-3, 2))), ("k", as_term(-1))),
+            rest=HALF * (x + y) ** 2 + y**2,
+        ),
+    ),
+    "a bound of a number that is defined to be above it": (
+        AtLeast(x, y),
+        AtLeast(x, y, given=(Given(X, (), y + q_s**2, ""),)),
+    ),
     "what is printed, times what is never 0, in equations": (
         WRONG,
         Follows((Equation((x - y) * (1 + x**2), NONE, R),), x + y, 2 * x, -as_term(R) / (1 + x**2), WHERE),
@@ -567,6 +606,16 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
             (Fact("h", x, ">="), Fact("g", -y, ">=")),
             Fact("c", x - y, ">="),
             (("h", as_term(1)), ("g", as_term(1))),
+        ),
+    ),
+    "a bound where one number is a square": (
+        AtLeast(x * y**2, x * y),
+        AtLeast(x * y**2, x * y, ((y - 1) * y) ** 2, (Given(X, (), (y - 1) * y, ""),)),
+    ),
+    "a bound times a number that is printed": (
+        AtLeast(x * q_s, y * q_s),
+        Implication(
+            (Fact("h", x - y, ">="), Fact("k", q_s, ">=")), Fact("c", q_s * (x - y), ">="), (("h", q_s),)
         ),
     ),
     "the count as a bound": (COUNT, replace(COUNT, relation="<=")),
