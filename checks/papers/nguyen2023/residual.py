@@ -116,9 +116,9 @@ claim(
     assumes=(LOSS, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq34",),
     where=WHERE + " $D_x=D_v$.",
-    notes="Necessary although the joint program is not convex: at an optimum, W solves the program for the "
-    "optimal W_proj, which is convex with affine constraints, so multipliers exist. That h depends on W_proj "
-    "does not matter here.",
+    notes="Necessary although the joint program need not be convex: at an optimum, W solves the program for "
+    "the optimal W_proj, which is convex with affine constraints, so multipliers exist. That h depends on "
+    "W_proj does not matter here.",
 )
 
 claim(

@@ -358,7 +358,7 @@ PROJECTIONS = (
     "define it on each span; the two definitions must agree where the spans meet, and then extend to the "
     "sum of the spans and further. In self-attention queries are training inputs, so W_Q = W_K on their "
     "span, and the scores are symmetric. In cross-attention with spans that meet only in 0 it always "
-    "exists: for inputs (x, 0) and queries (0, x), W_proj = [W_K W_Q]."
+    "exists: for inputs (x, 0) and queries (0, x), W_K = [A *] and W_Q = [* B], it is [A B]."
 )
 
 

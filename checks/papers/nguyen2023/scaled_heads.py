@@ -69,7 +69,7 @@ claim(
     legs=(variant_heads.sh_definition, variant_optima.heads_optimum),
     where=WHERE
     + r" The program of head $s$ is (5) without intercept, its letters marked $s$; $\boldsymbol{x}^s$: the "
-    r"input of its function $f^s$.",
+    r"input of its function $f^s$. $\boldsymbol{q}^1,\boldsymbol{q}^2$: one query of each head.",
     notes="Each head is a regression of its own, so different numbers of keys need nothing new.",
 )
 

@@ -421,7 +421,7 @@ claim(
     literal=remark4,
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8", "nguyen2023/eq10"),
-    where=PROGRAM + r" $\boldsymbol{w}_d(f)$, $\Phi(\boldsymbol{k}_j)_f$: the coordinates of feature $f$.",
+    where=PROGRAM,
     notes="Primal-dual is meant in this sense: the same function, written with weights or with values. The "
     "layer is the fitted function of (4); a layer with other weights and the same b is an attention over "
     "these keys only if the rows of W lie in the span of the features Φ(k_j), up to vectors orthogonal to "

@@ -118,8 +118,8 @@ def convex_case(a: Any, options: Options) -> list[Evidence]:
         except SolverError as error:
             refused += error.status == "nonconvex"
     detail = (
-        f"minimum of J at λ >= 1/σ_min; λ = 0.99/σ_min refused as not convex in {refused} of {len(seeds)} "
-        "problems, "
+        f"f(X) of {ROWS} rows: minimum of J at λ >= 1/σ_{ROWS}; λ = 0.99/σ_{ROWS} refused as not convex in "
+        f"{refused} of {len(seeds)} problems, "
         f"λ = 1/σ_2 with curvature of both signs in {saddles}"
     )
     passed = worst <= 1e-6 and refused == saddles == len(seeds)
@@ -208,9 +208,7 @@ def descent_lowers_rank(a: Any, options: Options) -> list[Evidence]:
         both = [np.linalg.svd(left @ w, compute_uv=False) for w in (_start(seed, COLUMNS)[0], end.w_e)]
         ranks.append([int((values > 1e-6 * values[0]).sum()) for values in both])
     lower = sum(last < before for before, last in ranks)
-    detail = (
-        f"rank of the scores lower than at the start in {lower} of {STARTS} descents to J = 0; smallest rank"
-    )
+    detail = f"rank of E lower than at the start in {lower} of {STARTS} descents to J = 0; smallest rank"
     return _found(lower == STARTS, detail, float(min(last for _, last in ranks)), COLUMNS - 1.0)
 
 

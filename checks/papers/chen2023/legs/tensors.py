@@ -8,6 +8,7 @@ A leg of a claim that fails as printed tests the corrected statement. Explicit f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -82,6 +83,11 @@ def solved(n: int, feature_map: str, f_x: str, kind: str, device: str, seed: int
     return ef.solution(phi_q, phi_k, f, chosen, scales=scales, device=device, seed=seed)
 
 
+def _above(bound: float) -> str:
+    """A bound to one digit, rounded up."""
+    return f"{float(Context(prec=1, rounding=ROUND_CEILING).plus(Decimal(bound))):.0e}"
+
+
 @lru_cache(maxsize=16)
 def _off(n: int, feature_map: str, f_x: str, options: Options) -> float:
     """Proved distance of the unit triplets' values from singular values."""
@@ -105,7 +111,9 @@ def explicit(kind: str, columns: str, **checked: tuple[Any, ...]) -> Row[ef.Solu
     """A row of KSVD with explicit features: a solution of a kind, whose columns the words name."""
 
     def says(what: str, given: Any, found: Agreement, case: Case) -> str:
-        values = f", values within {_off(*setting(case), case.options):.0e}" if kind == "unit" else ""
+        values = ""
+        if kind == "unit":
+            values = f", values within {_above(_off(*setting(case), case.options))} of singular values"
         return closest(f"{what} ({columns}{values}, f(X): {F_X[setting(case)[2]]})", given, found, case)
 
     return replace(KSVD, prepared=partial(prepared, kind=kind), checked=checked, says=says)
@@ -242,7 +250,7 @@ def _found(n: int, device: str, seed: int) -> Found:
 
 
 def _within(what: str, given: Found, found: Agreement, case: Case) -> str:
-    bound = f"values within {given.triplets.value_bound:.0e} of singular values"
+    bound = f"values within {_above(given.triplets.value_bound)} of singular values"
     return closest(f"{what}, {bound}", given, found, case)
 
 
@@ -286,7 +294,7 @@ CAUSAL = module(
     causal=True,
     formula=("the causal module against the formula", check_primal_attention),
     # no earlier score changes by a bit when a token changes, unless the weights depend on X
-    changes=("a changed token and the scores", check_causality),
+    changes=("a changed token and the scores e", check_causality),
 )
 module_dependent, module_independent, module_causal = (
     row.leg("formula") for row in (DEPENDENT, INDEPENDENT, CAUSAL)

@@ -90,7 +90,7 @@ def solver_recovers_values(assumptions: SvrAssumptions, options: Options) -> lis
                 "solver",
                 "compared",
                 error <= ACCEPTED,
-                "values found from the targets alone",
+                "values found again from keys, targets, C and ε",
                 error=error,
                 bound=ACCEPTED,
                 backend=name,
