@@ -1,14 +1,16 @@
 """The order of tokens: causal masks, strict ones, and what a recurrence calls the value before.
 
 ``[l < i]`` is an array with fixed values, ``[l ≤ i]`` that and the diagonal. Proofs use that [i < i] = 0
-and [l < i] [i < l] = 0, that a mask is its own square, that the row before i of [l < i] is its row i less
-[l = i - 1], that every row but the first has one before it, and what a mask says of those in exponents beside
-it, which are decays. All else holds for any array in its place.
+and [l < i] [i < l] = 0, that [k < l] [l < i] makes [k < i] 1, that a mask is its own square and half of all
+pairs but those of the diagonal, that the row before i of [l < i] is its row i less [l = i - 1], that every
+row but the first has one before it, and what a mask says of those in exponents beside it, which are decays.
+All else holds for any array in its place.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -102,13 +104,15 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
 
 
 def _turned(expr: ix.Expr) -> ix.Expr:
-    """The same with [i < l] as 1 - [l < i] - [l = i] for all but one order of two indices that are free."""
+    """The same with [i < l] as 1 - [l < i] - [l = i] for all but one order of two indices that are free, and
+    of one that is free and one that is not.
+    """
     free = ix.free_indices(expr)
     for dim in {i.dim for i in free}:
         strict = before(dim)
 
         def turned(k: Index, l: Index, strict: Tensor = strict) -> ix.Expr:
-            if {k, l} <= free and k.name < l.name:
+            if l in free and (k not in free or k.name < l.name):
                 return 1 - ix.At(strict, (l, k)) - ix.Delta(k, l)
             return ix.At(strict, (k, l))
 
@@ -194,10 +198,37 @@ def _apart(expr: ix.Expr, strict: Tensor, i: Index, t: Index) -> ix.Expr:
         return expr  # another index of that name
     parts = tuple(_apart(part, strict, i, t) for part in ix.children(expr))
     if isinstance(expr, ix.Mul):
-        masks = [p.indices for p in parts if isinstance(p, ix.At) and p.tensor == strict]
-        implied = [ix.At(strict, (i, k)) for first, k in masks if first == t]
+        masks = {p.indices for p in parts if isinstance(p, ix.At) and p.tensor == strict}
+        edges = {*masks, (i, t)}
+        if _circular(edges):
+            return ix.as_expr(0)
+        implied = [ix.At(strict, edge) for edge in _implied(edges) & masks]
         parts = tuple(p for p in parts if p not in implied)
     return ix.rebuild(expr, parts)
+
+
+Edge = tuple[Any, Any]
+"""Of two indices the later one, and the one before it."""
+
+
+def _below(start: Any, edges: set[Edge]) -> set[Any]:
+    """What is before an index by some comparisons."""
+    found: set[Any] = set()
+    todo = {l for i, l in edges if i == start}
+    while todo:
+        found |= todo
+        todo = {l for i, l in edges if i in todo} - found
+    return found
+
+
+def _circular(edges: set[Edge]) -> bool:
+    """Whether an index would be before itself."""
+    return any(i in _below(i, edges) for i, _ in edges)
+
+
+def _implied(edges: set[Edge]) -> set[Edge]:
+    """The comparisons that others say together, where nothing is before itself."""
+    return {(i, l) for i, l in edges if any(l in _below(k, edges) for j, k in edges if j == i)}
 
 
 def _ordered(form: nf.Form) -> nf.Form:
@@ -205,11 +236,29 @@ def _ordered(form: nf.Form) -> nf.Form:
     parts = []
     for (dims, height, factors), coefficient in form:
         orders = {a[2] for a, _ in factors if _mask(a)}
-        if any(o[::-1] in orders or o[:1] in orders for o in orders if len(o) > 1):
-            continue  # no token is before itself, or before one that is before it, or before the first
-        once = tuple((a, Fraction(1) if _mask(a) and e > 1 else e) for a, e in factors)
+        edges = {o for o in orders if len(o) > 1}
+        if _circular(edges) or any(o[:1] in orders for o in edges):
+            continue  # no token is before itself, by others or not, or before the first
+        stepped = {a[2] for a, _ in factors if _mask(a) and a[1] == step(a[2][-1].dim)}
+        of_free = {(i, l) for i, _ in edges for l in _below(i, edges) if i.kind == l.kind == "i"}
+        said = stepped | (_implied(edges) - of_free)  # between free indices all that holds stands there
+        once = tuple(
+            (a, Fraction(1) if _mask(a) and e > 1 else e)
+            for a, e in factors
+            if not (_mask(a) and a[1] == before(a[2][-1].dim) and a[2] in said and e > 0)
+        )
+        once += tuple(
+            (nf.Kept(("T", before(i.dim), (i, l))), Fraction(1)) for i, l in of_free - stepped - edges
+        )
         tokens = tuple(nf.Token("b", (height, n), dim) for n, dim in enumerate(dims))
         found = next((p for t in tokens if (p := _stepped(once, t) or _alone(once, t))), None)
+        if pair := _pair(once, tokens):
+            rest = tuple(f for f in once if f[0] != pair)
+            diagonal = (*rest, (("D", pair[2][0].dim), Fraction(-1)))  # an index of nothing counts its range
+            for kept, sign in ((rest, 1), (diagonal, -1)):
+                half = nf.scale(nf.multiplied_out(dims, height, kept), coefficient * Fraction(sign, 2))
+                parts.append(_ordered(half))
+            continue
         if found is None:
             parts.append(nf.scale(nf.multiplied_out(dims, height, once), coefficient))
             continue
@@ -228,16 +277,32 @@ def _mask(atom: nf.Atom) -> bool:
     return atom[0] == "T" and is_mask(atom[1])
 
 
+def _pair(factors: Factors, tokens: tuple[nf.Token, ...]) -> nf.Atom | None:
+    """[l < i] where both indices are summed over and stand in nothing else."""
+    for atom, exponent in factors:
+        if _mask(atom) and atom[1] == before(atom[2][-1].dim) and exponent == 1 and {*atom[2]} <= {*tokens}:
+            if not any(nf.mentions(a, atom[2]) for a, _ in factors if a != atom):
+                return atom
+    return None
+
+
 def _stepped(factors: Factors, token: nf.Token) -> Exchange | None:
-    """[t = i - 1] [l < t], where the token t stands in nothing else, is [l < i] less [l = i - 1]."""
+    """[t = i - 1] [l < t], where the token t stands in nothing else, is [l < i] less [l = i - 1]; so is
+    [l = t - 1] [t < i].
+    """
     own = [(a, e) for a, e in factors if nf.mentions(a, [token])]
     if len(own) != 2 or any(e != 1 or not _mask(a) for a, e in own):
         return None
     by_tensor = {a[1]: a for a, _ in own}
     stepped, mask = by_tensor.get(step(token.dim)), by_tensor.get(before(token.dim))
-    if stepped is None or mask is None or stepped[2][1] != token or mask[2][0] != token:
+    if stepped is None or mask is None:
         return None
-    (i, _), (_, l) = stepped[2], mask[2]
+    if stepped[2][1] == mask[2][0] == token:
+        (i, _), (_, l) = stepped[2], mask[2]
+    elif stepped[2][0] == mask[2][1] == token:
+        (i, _), (_, l) = mask[2], stepped[2]
+    else:
+        return None
     if token in (i, l):
         return None
     return (stepped, mask), tuple((((("T", a[1], (i, l))),), s) for a, s in ((mask, 1), (stepped, -1)))

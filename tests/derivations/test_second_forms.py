@@ -262,11 +262,37 @@ def test_the_form_of_masks_has_the_values_of_what_it_is_of(seed: int) -> None:
         return Ball(value(tensor, entry)) if is_mask(tensor) else numbers[entry[0]]
 
     form = to_expr(masks._form(whole))
+    turned = to_expr(masks._form(masks._turned(form)))
     for at in product(range(4), repeat=2):
-        one, two = (
-            evaluate(e, {"N": 4}, lookup, BALL_FUNCTIONS, {i: at[0], q: at[1]}) for e in (whole, form)
+        one, two, three = (
+            evaluate(e, {"N": 4}, lookup, BALL_FUNCTIONS, {i: at[0], q: at[1]}) for e in (whole, form, turned)
         )
-        assert (Ball.of(one) - Ball.of(two)).value.contains(0)
+        assert all((Ball.of(one) - Ball.of(other)).value.contains(0) for other in (two, three))
+
+
+def test_the_order_of_three_tokens() -> None:
+    k, l = Index("k", "N"), Index("l", "N")
+
+    def is_before(first_: Index, second: Index) -> ix.Expr:
+        return ix.At(before("N"), (second, first_))
+
+    def upto(end: Index) -> ix.Expr:
+        return ix.Sum(l, masks.not_later(l, end).entry() * U[l])
+
+    chain = is_before(i, j) * is_before(j, k)
+    between = ix.Sum(l, is_before(i, l) * masks.not_later(l, j).entry() * U[l])
+    same = masks.not_later(i, j).entry()
+    steps = ix.Sum(l, masks.not_later(l, i).entry() * (U[l] - ix.Sum(k, ix.At(step("N"), (l, k)) * U[k])))
+    pairs = ix.Sum(i, ix.Sum(j, is_before(i, j)))
+    n = ix.Dim("N")
+    for one, two, wrong in (
+        (chain * is_before(i, k), chain, is_before(i, k)),
+        (chain * is_before(k, i), ix.Num(Fraction(0)), chain),
+        (same * (upto(i) + between), same * upto(j), upto(j)),  # [i ≤ j]: a sum in two parts
+        (steps, U[i], upto(i)),  # differences of neighbours add up
+        (2 * pairs + n, n * n, n),
+    ):
+        assert masks.equal(one, two) and not masks.equal(one, wrong)
 
 
 def test_functions_are_set_as_functions() -> None:
