@@ -510,6 +510,8 @@ def _inner_shapes(statement: Any) -> None:
             raise Malformed("the terms of the chain have different shapes")
     conclusion = getattr(statement, "conclusion", None)
     if isinstance(conclusion, Fact):
+        for fact in (*statement.hypotheses, conclusion):
+            _divides(fact)
         own = conclusion.term.entry()
         shared = shared_with(conclusion)
         for fact in (f for f in statement.hypotheses if f.relation == conclusion.relation):
@@ -518,6 +520,14 @@ def _inner_shapes(statement: Any) -> None:
     for term in terms_of(statement):
         for derived in _derived(term):
             derived.shape()
+
+
+def _divides(fact: Fact) -> None:
+    """Raise Malformed for a fact that has no value anywhere."""
+    try:
+        nf.normal(fact.term.entry())
+    except ZeroDivisionError:
+        raise Malformed(f"{fact.name} divides by what is always 0") from None
 
 
 def in_other_letters(expr: ix.Expr, kept: set[Index], others: set[Index]) -> Iterator[ix.Expr]:

@@ -23,8 +23,11 @@ from derivations.calculus.normal import Form, Mono, Token
 from derivations.calculus.printing import to_expr
 
 ROUNDS, CANDIDATES, TRIES = 6, 200, 400
-"""How often what is left over asks for more, how many products are tried, and how many choices of indices
-for a pair of monomials."""
+"""How often what is left over asks for more, how many products are kept, and how many choices of indices are
+tried for a pair of monomials."""
+CHOICES, LENGTH = 10_000, 400_000
+"""How many choices of indices are tried at all, and how long the products that are made may be together, in
+characters: the time that a search takes goes with both."""
 SMALL = 1e-9
 """Coefficients of a linear program that are taken for 0; the others are solved for exactly."""
 
@@ -75,16 +78,22 @@ def combination(
     pieces: dict[tuple[object, ...], Piece] = {}
     seen: set[Mono] = set()
     todo = [mono for mono, _ in wanted]
+    choices, length = iter(range(CHOICES)), 0
     for _ in range(ROUNDS):
-        for piece in chain(_products(given), *(_pieces(m, given, fixed, inverses) for m in todo)):
+        for piece in chain(_products(given), *(_pieces(m, given, fixed, inverses, choices) for m in todo)):
             key = (piece.given, piece.multiplier, piece.at, piece.over)
-            if key not in pieces and len(pieces) < CANDIDATES and (kept := usable(piece)):
+            length += len(repr(piece.form))
+            if length > LENGTH or len(pieces) == CANDIDATES:
+                break
+            if key not in pieces and (kept := usable(piece)):
                 pieces[key] = kept
         found = list(pieces.values())
         signed = any(g.relation != "=" for g in given)
         solved = _signed(wanted, found, given, strictly) if signed else _solved(wanted, found)
         if solved:
             return _joined(solved, given)
+        if length > LENGTH or len(pieces) == CANDIDATES:
+            break
         seen.update(todo)
         todo = [m for m in dict.fromkeys(m for p in found for m, _ in p.form) if m not in seen]
         todo = [m for m in todo if _free(m) <= fixed]
@@ -114,7 +123,9 @@ def _products(given: Sequence[Given]) -> Iterator[Piece]:
             yield Piece(n, other.form, (), (), nf.mul(g.form, other.form))
 
 
-def _pieces(wanted: Mono, given: Sequence[Given], fixed: frozenset[Token], inverses: bool) -> Iterator[Piece]:
+def _pieces(
+    wanted: Mono, given: Sequence[Given], fixed: frozenset[Token], inverses: bool, choices: Iterator[int]
+) -> Iterator[Piece]:
     """The pieces that contain a monomial: what is left of it without one of what is given, divided also by
     what it does not contain if ``inverses``.
     """
@@ -128,7 +139,7 @@ def _pieces(wanted: Mono, given: Sequence[Given], fixed: frozenset[Token], inver
             own, parts = nf.apart(mono)
             options = [[t for t in bound if t.dim == o.dim] for o in own]
             options += [[t for t in places if t.dim == o.dim] or [o] for o in loose]
-            for choice in islice(product(*options), TRIES):
+            for _, choice in zip(choices, islice(product(*options), TRIES), strict=False):
                 inside = {*choice[: len(own)]}
                 put = dict(zip([*own, *loose], choice, strict=True))
                 rest = dict(factors)
@@ -217,7 +228,10 @@ def _signed(wanted: Form, pieces: list[Piece], given: Sequence[Given], strictly:
     if not pieces:
         return []
     table, right = _columns(wanted, pieces)
-    columns = np.column_stack([np.array(table, dtype=float), -np.array(right, dtype=float)])
+    try:
+        columns = np.column_stack([np.array(table, dtype=float), -np.array(right, dtype=float)])
+    except OverflowError:  # a linear program has no such numbers
+        return []
     free = [given[p.given].relation == "=" for p in pieces]
     strict = [float(given[p.given].relation == ">") for p in pieces]
     some = {"A_ub": [[*(-s for s in strict), 0.0]], "b_ub": [-1.0]} if strictly else {}

@@ -15,9 +15,11 @@ from checks.kernel.trees import NotCovered
 from checks.kinds.examples import Point
 from checks.kinds.implication import Implication, Use
 from checks.statement import Fact, Malformed
+from derivations.calculus.combination import Given, combination
 from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import loss
+from derivations.calculus.normal import Token, normal
 from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, size, sqrt, squared_norm, sum_over, zeros
 
@@ -318,3 +320,25 @@ def test_what_is_sought_neither_divides_by_what_may_vanish_nor_takes_a_sign_on_t
     assert not implied([Fact("h", x, ">=")], Fact("c", x, ">")).proved
     assert not implied([Fact("h", x, ">=")], Fact("c", x, "=")).proved
     assert not implied([Fact("u", SHORT[n], ">")], Fact("c", sum_over(o, SHORT[o]), ">")).proved  # N = 1
+
+
+def test_a_search_ends_whatever_is_tried() -> None:
+    """What is long is multiplied out slowly: without a bound some searches took minutes."""
+    asked: list[Any] = []
+    fixed = frozenset(Token("i", letter, "N") for letter in "ijkl")
+    wanted = normal((triangle(i, j, k, l) - D[i, j]).entry())
+    given = [Given(normal(triangle(p, q, r).entry()), ">=")]
+    assert combination(wanted, given, fixed, asked.append, inverses=True) == []
+    assert 0 < len(asked) < 500
+
+
+def test_numbers_beyond_a_linear_program_are_no_error() -> None:
+    many = 10**400
+    facts = [Fact("h", x - many * y, ">="), Fact("g", y - many, ">=")]
+    assert implied(facts, Fact("c", x - many**2, ">=")).holds is not False
+
+
+@pytest.mark.parametrize("terms", [(x, x / (y - y)), (x / (y - y), x)])
+def test_what_has_no_value_is_refused(terms: Any) -> None:
+    with pytest.raises(Malformed, match="divides by what is always 0"):
+        implied([Fact("h", terms[0], ">=")], Fact("c", terms[1], ">"))
