@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
@@ -68,8 +69,8 @@ class Use(NamedTuple):
 
     def latex(self, hypothesis: Fact) -> str:
         """The same as printed; in normal form where a letter would be read as that of a sum inside."""
-        inside = {n.index for e in self._parts(hypothesis) for n in ix.walk(e) if isinstance(n, ix.Sum)}
-        if _letters(inside) & _letters(self.indices(hypothesis)):
+        inside = _bound_letters(self.multiplier) | _bound_letters(hypothesis.term)
+        if inside & _letters(self.indices(hypothesis)):
             return Raw((), self.summed(hypothesis)).wrapped(1)
         sums = "".join(rf"\sum_{{{i.latex.strip()}=1}}^{{{i.dim}}} " for i in self.over)
         put = ", ".join(f"{i.latex.strip()} = {j.latex.strip()}" for i, j in self.at)
@@ -82,15 +83,19 @@ class Use(NamedTuple):
 
     def indices(self, hypothesis: Fact) -> set[Index]:
         """The indices that are written in it, but for those of sums inside."""
-        free = set().union(*map(ix.free_indices, self._parts(hypothesis)))
+        free = ix.free_indices(self.multiplier.entry()) | ix.free_indices(hypothesis.term.entry())
         return free | {j for _, j in self.at} | set(self.over)
-
-    def _parts(self, hypothesis: Fact) -> tuple[ix.Expr, ix.Expr]:
-        return self.multiplier.entry(), hypothesis.term.entry()
 
 
 def _letters(indices: set[Index]) -> set[str]:
     return {i.latex.strip() for i in indices}
+
+
+def _bound_letters(term: Term) -> set[str]:
+    """The letters of the sums in a formula; what was derived is printed with others than it has."""
+    printed = set(re.findall(r"\\sum_\{([^{}=]+)=1\}", term.latex()))
+    sums = {n.index for n in ix.walk(term.entry()) if isinstance(n, ix.Sum)}
+    return printed | (set() if isinstance(term, Raw) else _letters(sums))
 
 
 @dataclass(frozen=True)

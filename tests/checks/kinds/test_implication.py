@@ -249,6 +249,25 @@ def test_a_letter_that_a_sum_inside_has_is_not_printed_twice() -> None:
     assert apart.steps[-1]["latex"].split("} = ")[-1].startswith(r"\sum_{k=1}^{N} ")
 
 
+def test_letters_of_sums_in_what_was_derived_are_those_printed() -> None:
+    """Σ_j (Σ_j b_j³) (a_j - x), or (a_k - Σ_j D_kj b_j c_j) at k = j, would be read as another number."""
+    cubes = sum_over(i, b[i] ** 3)
+    over = Fact("c", (sum_over(i, a[i]) - x * size("N")) * cubes, "=")
+    proof = implied([Fact("h", a[j] - x, "=")], over)
+    assert proof.proved and r"\sum_{j=1}^{N} \left(\sum_{j=1}" not in proof.steps[-1]["latex"]
+    line = Raw((), (a[k] - sum_over(q, D[k, q] * b[q] * c[q])).entry())
+    moved = Fact("c", x * a[j] - x * sum_over(i, D[j, i] * b[i] * c[i]), "=")
+    proof = implied([Fact("h", line, "=")], moved)
+    assert proof.proved and r"|_{k = j}" not in proof.steps[-1]["latex"]
+    assert (
+        r"\Big|_{k = i}" in implied([Fact("h", line, "=")], Fact("c", x * line_at(i), "=")).steps[-1]["latex"]
+    )
+
+
+def line_at(place: Index) -> Any:
+    return a[place] - sum_over(l, D[place, l] * b[l] * c[l])
+
+
 d, e, m = Index("d", "D"), Index("e", "D"), Index("m", "M")
 KEY, VALUE, STATE = (
     as_term(Tensor("k", ("D",))),
