@@ -545,8 +545,8 @@ def certificates() -> Iterator[tuple[str, Any, str]]:
     for claim, _, _, statement in statements():
         if isinstance(statement, Follows) and judge(statement, with_mutants=False).holds is not False:
             yield claim, statement, follows._steps(statement, "")[-1]["latex"]
-        elif isinstance(statement, Implication) and statement.multipliers:
-            yield claim, statement, implication._implication_latex(statement)
+        elif isinstance(statement, Implication) and (proof := implication.completed(statement)).multipliers:
+            yield claim, proof, implication._implication_latex(proof)
 
 
 def _certified(statement: Any, latex: str) -> bool:
