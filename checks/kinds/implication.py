@@ -386,8 +386,8 @@ def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
 
 
 _WANTED = 20
-_BITS = 256
-"""Of a denominator at most: where equations undo each other, numbers grow with each step."""
+_LONG = 200
+"""Binary digits of a number, up to which a point is moved on."""
 
 
 def satisfied(
@@ -398,10 +398,13 @@ def satisfied(
     """
     tries, wanted = (40, _WANTED) if small else (400, 10 * _WANTED)
     terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
+    facts = [(e, h.relation) for e, h in zip(terms, statement.hypotheses, strict=False)]
+    shared = _shared(statement)
     shown, count = "", 0
     for instance, points in exact_instances(terms, (), seed, tries, small, spread=True):
         for at in points[:2]:
-            point = _moved_onto(instance, statement, at)
+            pinned = {i: n for i, n in at.items() if i in shared}
+            point = _moved_onto(instance, list(_places(facts, pinned, instance.sizes)))
             if point is None:
                 continue
             sign = point.sign(terms[-1], at)
@@ -413,42 +416,47 @@ def satisfied(
     return (shown or "every point") if count else "", count, None
 
 
-def _moved_onto(instance: Instance, statement: Implication, at: dict[Index, int]) -> Instance | None:
-    """The instance, changed entry by entry until every hypothesis holds, for all values of the indices that
-    the conclusion does not have, or None.
+def _moved_onto(instance: Instance, everywhere: list[Place]) -> Instance | None:
+    """The instance, changed entry by entry until every hypothesis holds ``everywhere``, or None; numbers that
+    become very long are given up.
     """
-    everywhere = list(_places(statement, at, instance.sizes))
     for _ in range(2 + len(everywhere)):
         broken = None
-        for h, place in everywhere:
-            sign = instance.sign(h.term.entry(), place)
+        for expr, relation, place in everywhere:
+            sign = instance.sign(expr, place)
             if sign is None:
                 return None
-            if not _allowed(sign, h.relation):
-                broken = (h.term.entry(), place, h.relation)
+            if not _allowed(sign, relation):
+                broken = (expr, relation, place)
                 break
         if broken is None:
             return instance
-        moved = None if broken[2] == ">" else next(solved(instance, *broken[:2]), None)
-        if moved is None or any(_bits(value) > _BITS for value in moved.values.values()):
+        expr, relation, place = broken
+        moved = None if relation == ">" else next(solved(instance, expr, place), None)
+        if moved is None or _is_long(moved):
             return None
         instance = moved
     return None
 
 
-def _bits(value: Any) -> int:
-    return int(getattr(value, "denominator", 1)).bit_length()
+def _is_long(instance: Instance) -> bool:
+    return any(
+        max(n.numerator.bit_length(), n.denominator.bit_length()) > _LONG for n in instance.values.values()
+    )
+
+
+Place = tuple[ix.Expr, str, dict[Index, int]]
+"""An expression, how it must compare with 0, and the values of its indices."""
 
 
 def _places(
-    statement: Implication, at: dict[Index, int], sizes: Mapping[str, int]
-) -> Iterator[tuple[Fact, dict[Index, int]]]:
-    """Each hypothesis with the values of its indices at which it must hold."""
-    pinned = {i: n for i, n in at.items() if i in _shared(statement)}
-    for h in statement.hypotheses:
-        loose = sorted(ix.free_indices(h.term.entry()) - pinned.keys(), key=lambda i: i.name)
+    facts: list[tuple[ix.Expr, str]], pinned: dict[Index, int], sizes: Mapping[str, int]
+) -> Iterator[Place]:
+    """Each hypothesis with the values of its indices at which it must hold: all, but for those ``pinned``."""
+    for expr, relation in facts:
+        loose = sorted(ix.free_indices(expr) - pinned.keys(), key=lambda i: i.name)
         for place in entries_of(tuple(i.dim for i in loose), sizes):
-            yield h, {**pinned, **dict(zip(loose, place, strict=True))}
+            yield expr, relation, {**pinned, **dict(zip(loose, place, strict=True))}
 
 
 def _allowed(sign: int, relation: str) -> bool:

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from checks.engine.finding import Finding
+from checks.engine.instances import solved
 from checks.engine.judge import judge
 from checks.kernel.implications import implication, implication_defined
 from checks.kernel.trees import NotCovered
 from checks.kinds.examples import Point
-from checks.kinds.implication import Implication, Use
+from checks.kinds.implication import Implication, Use, satisfied
 from checks.statement import Fact, Malformed
 from derivations.calculus.combination import Given, combination
 from derivations.calculus.gradients import at_point
@@ -361,3 +362,20 @@ def test_numbers_beyond_a_linear_program_are_no_error() -> None:
 def test_what_has_no_value_is_refused(terms: Any) -> None:
     with pytest.raises(Malformed, match="divides by what is always 0"):
         implied([Fact("h", terms[0], ">=")], Fact("c", terms[1], ">"))
+
+
+def test_a_point_whose_numbers_become_very_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each entry that is solved for doubles the digits: some searches for a point did not end."""
+    lengths: list[int] = []
+
+    def spied(instance: Any, *rest: Any) -> Any:
+        lengths.extend(value.denominator.bit_length() for value in instance.values.values())
+        return solved(instance, *rest)
+
+    monkeypatch.setattr("checks.kinds.implication.solved", spied)
+    w = as_term(Tensor("w", ("N",), positive=True))
+    P = as_term(Tensor("P", ("N", "N"), positive=True))
+    long = (P[k, k] - w[i] * x * w[q]) * P[q, q] + w[k]
+    never = Implication((Fact("h", long, "="), Fact("w", w[i], "=")), Fact("c", z, "="))
+    assert satisfied(never, 0) == ("", 0, None)
+    assert 10 < max(lengths) <= 200
