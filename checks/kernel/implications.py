@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -20,6 +21,14 @@ from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
+
+_SIGN = "first [solve [signs] | lra | nra]"
+"""What shows a sign: by its parts, or from the hypotheses as inequalities."""
+_DEFINED = (
+    "first [solve [nonzero_signs] | lra | apply Rlt_not_eq; nra | "
+    "let is_0 := fresh in intro is_0; rewrite is_0 in *; lra]"
+)
+"""What shows where a formula is defined: a sign, or that a hypothesis would fail at 0."""
 
 
 def implication(name: str, s: Implication) -> Theorem:
@@ -90,9 +99,17 @@ def implication(name: str, s: Implication) -> Theorem:
 def _require_sign(expr: ix.Expr, wanted: sg.Signs, s: Implication) -> None:
     """Raise NotCovered for a sign that the checker does not see, as it takes each hypothesis at one index."""
     known = facts_of(s.hypotheses)
+    if any(_turns(node, known) for node in ix.walk(expr)):
+        raise NotCovered("a sign of 1 over what is negative")
     if not sg.signs(expr, known) <= wanted:
         raise NotCovered("a hypothesis about one entry, for all of them, or in a product")
     require_any_sign(expr, wanted, known)
+
+
+def _turns(expr: ix.Expr, known: sg.Facts) -> bool:
+    """Whether an expression is an odd power of what is negative, below a fraction's bar."""
+    odd = isinstance(expr, ix.Pow) and expr.exponent < 0 and expr.exponent % 2 == 1
+    return odd and sg.signs(expr.base, known) <= frozenset({-1})
 
 
 def implication_defined(name: str, s: Implication) -> list[Theorem]:
@@ -121,7 +138,7 @@ def implication_defined(name: str, s: Implication) -> list[Theorem]:
     for h in s.hypotheses:
         lines.append(context.hypothesis(f"{context.readable(h.term.entry())} {h.relation} 0")[1])
     lines += [filled(f"({said(context, d)}) /\\") for d in asked]
-    proof = ["Proof.", context.intro(), "  repeat split; nonzero_signs.", "Qed."]
+    proof = ["Proof.", context.intro(), filled(f"repeat split; {_DEFINED}."), "Qed."]
     return [Theorem(f"{name}_defined", "\n".join([*lines, "  True."]), "\n".join(proof))]
 
 
@@ -132,7 +149,7 @@ def _used(context: Context, n: int, h: Fact, multiplier: ix.Expr, proof: str, st
         return [filled(f"assert (use{n} : {product} = 0) by (rewrite {proof}; ring).")]
     sign, lemma = ("<", "Rmult_lt_0_compat") if strict else ("<=", "Rmult_le_pos")
     return [
-        filled(f"assert (sign{n} : 0 {sign} {context.readable(multiplier, level=49)}) by signs."),
+        filled(f"assert (sign{n} : 0 {sign} {context.readable(multiplier, level=49)}) by {_SIGN}."),
         filled(f"assert (use{n} : 0 {sign} {product}) by (apply {lemma}; [exact sign{n} | lra])."),
     ]
 
@@ -172,8 +189,10 @@ class _Frozen:
 
 
 def _strict(context: Context, s: Implication, names: dict[str, str], frozen: _Frozen) -> list[str]:
-    """What is assumed positive does not vanish, so that it may be divided by."""
+    """What is assumed positive does not vanish, nor its root, so that it may be divided by."""
     proof = []
+    powers = (n for e in context.exprs for n in ix.walk(e) if isinstance(n, ix.Pow))
+    halves = {replace(n, exponent=abs(n.exponent)) for n in powers}
     for h in s.hypotheses:
         expr = frozen.of(h.term.entry())
         if h.relation == ">" and not loose([expr]):
@@ -181,4 +200,8 @@ def _strict(context: Context, s: Implication, names: dict[str, str], frozen: _Fr
             proof.append(filled(f"assert (nz_{names[h.name]} : {text} <> 0)"))
             proof.append(f"    by (apply Rgt_not_eq; exact {names[h.name]}).")
             context.vanishing.append((expr, f"nz_{names[h.name]}"))
+            if ix.Pow(h.term.entry(), Fraction(1, 2)) in halves:
+                proof.append(filled(f"assert (nr_{names[h.name]} : sqrt ({text}) <> 0)"))
+                proof.append(f"    by (apply Rgt_not_eq, sqrt_lt_R0; exact {names[h.name]}).")
+                context.vanishing.append((ix.Pow(expr, Fraction(1, 2)), f"nr_{names[h.name]}"))
     return proof

@@ -219,7 +219,17 @@ def _use(name: str, piece: Piece) -> Use:
         return Index(str(token.name), token.dim)
 
     at = tuple((index(own), index(place)) for own, place in piece.at)
-    return Use(name, Raw((), piece.expr()), at, tuple(map(index, piece.over)))
+    return Use(name, Raw((), _squares(piece.expr())), at, tuple(map(index, piece.over)))
+
+
+def _squares(expr: ix.Expr) -> ix.Expr:
+    """The expression with even powers as squares, whose sign Rocq is shown."""
+    if parts := ix.children(expr):
+        expr = ix.rebuild(expr, tuple(map(_squares, parts)))
+    if isinstance(expr, ix.Pow) and abs(expr.exponent) > 2 and expr.exponent % 2 == 0:
+        outer = 2 if expr.exponent > 0 else -2
+        return ix.Pow(ix.Pow(expr.base, expr.exponent / outer), Fraction(outer))
+    return expr
 
 
 def implication(statement: Implication, seed: int, with_mutants: bool) -> Finding:

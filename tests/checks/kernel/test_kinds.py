@@ -18,7 +18,9 @@ from checks.kernel import rocq
 from checks.kernel.context import loose
 from checks.kernel.equalities import places
 from checks.kernel.figures import false_figures
+from checks.kernel.implications import implication, implication_defined
 from checks.kernel.obligations import export
+from checks.kernel.trees import NotCovered
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
 from checks.kinds.extremum import Extremum
@@ -570,3 +572,31 @@ def test_the_only_least_point_is_shown_to_be_the_only_one() -> None:
     beside = squared_norm(x - a) / 2 + (a.T @ (x - a)) ** 2
     more = Extremum(beside, X, a, "the only global minimum", above=beside)
     assert all(accepted([only, more])) and refused(wrong)
+
+
+X_, Y_, Z_ = (as_term(Tensor(name)) for name in "xyz")
+SOUGHT = [
+    ([(Y_, ">=")], X_**4 * Y_, ">="),
+    ([(Y_, ">"), (X_**2, ">")], Y_ * X_**4, ">"),
+    ([(Y_, ">="), (X_**2, ">")], Y_ / X_**2, ">="),
+    ([(Y_, ">="), (-X_, ">")], -X_ * Y_, ">="),
+    ([(X_ - 1, ">="), (Y_ - 1, ">=")], X_ * Y_ - 1, ">="),
+    ([(sqrt(X_) * Y_ - Z_, "="), (X_, ">")], Y_ - Z_ / sqrt(X_), "="),
+    ([(Y_, ">="), (-X_, ">")], -Y_ / X_, ">="),
+]
+
+
+@needs_rocq
+def test_certificates_that_are_found_are_covered_only_where_rocq_sees_their_signs() -> None:
+    groups, not_covered = [], []
+    for n, (facts, conclusion, relation) in enumerate(SOUGHT):
+        hypotheses = tuple(Fact(f"h{k}", *fact) for k, fact in enumerate(facts))
+        statement = Implication(hypotheses, Fact("c", conclusion, relation))
+        assert judge(statement).proved
+        try:
+            groups.append([implication(f"t{n}", statement), *implication_defined(f"t{n}", statement)])
+        except NotCovered as error:
+            not_covered.append((n, str(error)))
+    assert not_covered == [(6, "a sign of 1 over what is negative")]
+    outcomes = {o.name: o.outcome for o in rocq.check(groups, 40)}
+    assert set(outcomes.values()) == {"checked"} and {"t1", "t2_defined", "t5_defined"} <= {*outcomes}
