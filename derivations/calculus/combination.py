@@ -25,7 +25,7 @@ from derivations.calculus.printing import to_expr
 ROUNDS, CANDIDATES, TRIES = 6, 200, 400
 """How often what is left over asks for more, how many products are kept, and how many choices of indices are
 tried for a pair of monomials."""
-CHOICES, LENGTH = 10_000, 400_000
+CHOICES, LENGTH = 10_000, 200_000
 """How many choices of indices are tried at all, and how long the products that are made may be together, in
 characters: the time that a search takes goes with both."""
 SMALL = 1e-9
