@@ -12,6 +12,7 @@ derivation and solver cannot drift apart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -416,7 +417,7 @@ def dualise(program: Program) -> Dual:
     smooth = parted(result.lagrangian, program.variables, program.maximise).rest
     own = {c.own()[0] for c in charges}
     for variable in program.variables:
-        at = tuple(Index(c, d) for c, d in zip(fresh_letters(variable), variable.dims, strict=True))
+        at = _entry_of(variable, result)
         result.at[variable] = at
         if variable in own:
             continue
@@ -502,18 +503,24 @@ def require_quadratic(program: Program) -> None:
             raise ValueError("the program is defined for some values of the variables only")
 
 
-def fresh_letters(tensor: Tensor) -> list[str]:
+def fresh_letters(tensor: Tensor, beside: str = "") -> list[str]:
     """A different letter for each dimension of a tensor: the names of the indices that its derivative
-    is taken at.
+    is taken at. In the formula ``beside`` it, with a subscript, they are no other's: m_x(j) is.
     """
     names = {"N": "i", "D_v": "d", r"D_\phi": "m", "D": "c"}
     letters: list[str] = []
+    taken = set(re.findall(r"(?<![A-Za-z\\])([a-y])_", beside))
     for dim in tensor.dims:
         letter = names.get(dim, "a")
-        while letter in letters:
+        while letter in letters or letter in taken:
             letter = chr(ord(letter) + 1)
         letters.append(letter)
     return letters
+
+
+def _entry_of(variable: Tensor, result: Dual) -> tuple[Index, ...]:
+    letters = fresh_letters(variable, result.lagrangian.latex())
+    return tuple(Index(c, d) for c, d in zip(letters, variable.dims, strict=True))
 
 
 def _named(tensor: Tensor, at: tuple[Index, ...]) -> str:
@@ -539,7 +546,7 @@ def _eliminate(program: Program, result: Dual) -> None:
                 value = _solve_for(form, variable, result.at[owner], program)
                 if value is None:
                     continue
-                at = tuple(Index(c, d) for c, d in zip(fresh_letters(variable), variable.dims, strict=True))
+                at = _entry_of(variable, result)
                 result.at[variable], result.solved[variable] = at, value(at)
                 _back_substitute(result, variable)
                 del pending[owner]

@@ -422,3 +422,14 @@ def test_steps_name_tensors_as_they_are_printed() -> None:
 def test_a_variable_that_occurs_nowhere_is_named() -> None:
     with pytest.raises(ValueError, match="u is a variable that occurs nowhere in the program"):
         dualise(replace(RIDGE, variables=(*RIDGE.variables, Tensor("u"))))
+
+
+def test_an_index_has_no_letter_that_a_symbol_beside_it_is_written_with() -> None:
+    """Φ(k_{m_x(j)})_m would be read with one m."""
+    width, j = r"D_\phi", Index("j", "M")
+    w, xi, alpha = Tensor("w", (width,)), Tensor("b"), Tensor("alpha", ("M",))
+    for row, letter in ((r"k_{m_x(%1)}", "n"), (r"k_{%1}", "m")):
+        keys = as_term(Tensor("k", ("M", width), row_latex=row))
+        reached = Constraint(as_term(1), keys[j].T @ as_term(w) + as_term(xi), alpha, over=(j,))
+        program = Program("keys", (w, xi), squared_norm(as_term(w)) + as_term(xi) ** 2, (reached,))
+        assert [i.name for i in dualise(program).at[w]] == [letter]
