@@ -59,7 +59,7 @@ def implication(name: str, s: Implication) -> Theorem:
     strict, known = s.conclusion.relation == ">", facts_of(s.hypotheses)
     for wanted in (NONNEGATIVE, *([POSITIVE] if strict else [])):
         for m in (m for h, m in multipliers if h.relation != "="):
-            _require_sign(m, wanted, s)
+            _require_sign(m, wanted, s, needed=wanted == NONNEGATIVE)
     exprs = (left, right, *(h.term.entry() for h in s.hypotheses))
     context = Context(exprs)
     lines = [f"Theorem {name} :", *context.header()]
@@ -96,12 +96,13 @@ def implication(name: str, s: Implication) -> Theorem:
     return Theorem(name, "\n".join(lines), "\n".join([*proof, "Qed."]))
 
 
-def _require_sign(expr: ix.Expr, wanted: sg.Signs, s: Implication) -> None:
+def _require_sign(expr: ix.Expr, wanted: sg.Signs, s: Implication, needed: bool = True) -> None:
     """Raise NotCovered for a sign that the checker does not see, as it takes each hypothesis at one index."""
     known = facts_of(s.hypotheses)
     if any(_turns(node, known) for node in ix.walk(expr)):
         raise NotCovered("a sign of 1 over what is negative")
-    if not sg.signs(expr, known) <= wanted:
+    unseen = not sg.signs(expr, known) <= wanted
+    if unseen and (needed or sg.signs(expr, s.facts()) <= wanted):
         raise NotCovered("a hypothesis about one entry, for all of them, or in a product")
     require_any_sign(expr, wanted, known)
 

@@ -148,7 +148,7 @@ def _pieces(
                     rest[at] = rest.get(at, Fraction(0)) - exponent
                 left = [(a, e) for a, e in rest.items() if e]
                 if (
-                    (inverses or all(e > 0 or (a, e) in factors for a, e in left))
+                    (inverses or all(e > 0 for _, e in left))
                     and len(inside) == len(own)
                     and not inside & {*choice[len(own) :]}
                     and not any(nf.mentions(a, inside) for a, _ in left)

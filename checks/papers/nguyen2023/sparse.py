@@ -43,8 +43,8 @@ claim(
     "over the kept keys.",
     notes="Each query has a program of its own, so its multipliers, values and intercept depend on the "
     "query, while the formula shares one set of values: given ones are those of every query's program where "
-    "the targets may depend on the query, as in prose-converse. What rests on this: that sparse attention, "
-    "and the sparse versions of Attention-BN and Attention-SH, come out of the regression.",
+    "C is large and the targets may depend on the query, as in prose-converse. What rests on this: that "
+    "sparse attention, and the sparse versions of Attention-BN and Attention-SH, come out of the regression.",
 )
 
 
