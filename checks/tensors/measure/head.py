@@ -298,16 +298,17 @@ def quadratic_energy(
 ) -> Energy:
     """Signs of c_j and whether AV is the only minimiser of the quadratic energy. See Energy."""
     c = (product.gram * v).sum(1)
-    doubt = ((error + product.gram.abs() * bounds.gamma(v.shape[1] + 1, 2.0**-53)) * v.abs()).sum(1)
-    silent = ~v.any(1)
-    open_ = (c.abs() <= doubt) & ~silent
+    each = (error + product.gram.abs() * bounds.gamma(v.shape[1] + 1, 2.0**-53)) * v.abs()
+    # no error, be it infinite, matters where a value is 0; a product that underflows is lost to `tiny`
+    doubt = torch.where(v == 0, 0.0, each + torch.finfo(v.dtype).tiny).sum(1)
+    positive, negative, silent = c > doubt, c < -doubt, ~v.any(1)
     m, n, width = len(matrix.q), len(v), v.shape[1]
     least = max(0, m * width - int((~silent).sum()))
     unique, reason = _uniqueness(matrix, decay, m, n, width, int(silent.sum()))
     return Energy(
-        int((c > doubt).sum()),
-        int((c < -doubt).sum()),
-        int(open_.sum()),
+        int(positive.sum()),
+        int(negative.sum()),
+        int((~(positive | negative | silent)).sum()),
         int(silent.sum()),
         float(c.min()),
         float(c.max()),

@@ -194,6 +194,25 @@ def test_signs_of_what_underflows_are_open():
     assert set(signs) == {(n - 1, 0, 1)}
 
 
+def test_products_of_values_that_underflow_leave_a_sign_open():
+    # the second key and the third share their weight; c of the second is 2 x 0.49 - 0.51 times 2^-1074, above 0
+    a = 2.0**-537
+    second, mean = [a, a, -a], [0.49 * a, 0.49 * a, 0.51 * a]
+    third = [2 * m - x for m, x in zip(mean, second, strict=True)]
+    v = torch.tensor([[1.0] * 3, second, third], dtype=torch.float64)
+    one = torch.eye(2, dtype=torch.float64)[[0, 1, 1]]
+    found = measure(Head("0", 0, 2000 * one, one, v, 1.0), QUICK).energy
+    assert (found.positive, found.negative, found.undetermined) == (1, 0, 2)
+
+
+def test_an_infinite_error_leaves_a_sign_open():
+    # scores of 4e16 of which nothing is known, values whose errors overflow, and a value of 0 beside them
+    q = 2e8 * torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
+    v = 1e149 * torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, -1.0]], dtype=torch.float64)
+    found = measure(Head("0", 0, q, q, v, 1.0), QUICK)
+    assert found.energy.undetermined == 3 and hypothesis(found, "non-negative").holds is None
+
+
 def test_when_the_quadratic_energy_has_one_minimiser():
     head = small(n=6, d=6, d_v=1)
     assert measure(head, QUICK).energy.unique is True
