@@ -257,40 +257,71 @@ def _value_pass(matrix: AttentionMatrix, v: torch.Tensor) -> tuple[Product, torc
 def right_singular(product: Product, error: torch.Tensor, v: torch.Tensor) -> RightSingular:
     """See RightSingular. `error` bounds product.gram entry by entry."""
     used = v.any(0)
-    v, image, forward = v[:, used], product.gram[:, used], product.forward[:, used]
-    size, image_size = (
-        v.norm(dim=0),
-        image.norm(dim=0).clamp(min=1e-300),
-    )  # 0 where A v_c = 0: the angle is open
-    # <AᵀA v, v> and not |A v|²: the residual is then orthogonal to v to working accuracy
-    off = image - v * ((image * v).sum(0) / size**2)
-    sines = (off.norm(dim=0) / image_size).clamp(max=1.0)  # above 1 by rounding it would exceed any error
-    rounding = 2 * error[:, used].norm(dim=0) / image_size + 16 * bounds.gamma(len(v), 2.0**-53)
+    # each column in a unit of its own, so that no square underflows: only the sums over columns have theirs
+    unit = _power_of_two(v[:, used])
+    v, image, forward, error = (x[:, used] / unit for x in (v, product.gram, product.forward, error))
+    size, stretched, weight = v.norm(dim=0), _norms(forward), unit / unit.max()
+    sines, rounding, off = _angles(image, error, v)
     basis, values, _ = torch.linalg.svd(v, full_matrices=False)
     basis = basis[:, values > values[0] * max(v.shape) * torch.finfo(v.dtype).eps]
     outside = image - basis @ (basis.mT @ image)
     cosines = ((v / size).mT @ (v / size)).abs().fill_diagonal_(0)
-    stretched = forward.norm(dim=0)
     multiplier = torch.where(stretched > 0, size / stretched, 0.0)
     left = forward * multiplier  # H_e, of which e = A w_e is A V and r = Aᵀ H_e is AᵀA V times the multiplier
     objective = (
-        multiplier * stretched**2 / 2
+        multiplier * stretched * stretched / 2
         + multiplier * (image * multiplier).norm(dim=0) ** 2 / 2
         - (left * forward).sum(0)
     )
-    scale, total = float((multiplier * stretched**2 / 2).sum()), float(image_size.norm())
+    scale = float((weight**2 * multiplier * stretched * stretched / 2).sum())
+    objective_sum = float((weight**2 * objective).sum())
     return RightSingular(
         _floats(sines),
-        _floats(rounding.clamp(max=1.0)),
+        _floats(rounding),
         _floats(stretched / size),
         int((~used).sum()),
-        float(off.norm()) / total,
-        float(outside.norm()) / total,
+        _share(off * weight, image * weight),
+        _share(outside * weight, image * weight),
         float(cosines.max()),
         16 * bounds.gamma(len(v), 2.0**-53),
-        float(objective.sum()),
-        float(objective.sum()) / scale if scale else 0.0,
+        objective_sum * float(unit.max()) ** 2,
+        objective_sum / scale if scale else 0.0,
     )
+
+
+def _angles(
+    image: torch.Tensor, error: torch.Tensor, v: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Of each column: the sine of the angle between image and v, its error, and the part of the image off v.
+
+    Where A v_c = 0, or is lost in its error, the error of the sine is 1.
+    """
+    unit = _power_of_two(torch.maximum(image.abs(), error))
+    image, error = image / unit, error / unit
+    size = image.norm(dim=0).clamp(min=torch.finfo(v.dtype).tiny)
+    # <AᵀA v, v> and not |A v|²: the residual is then orthogonal to v to working accuracy
+    off = image - v * ((image * v).sum(0) / v.norm(dim=0) ** 2)
+    rounding = 2 * error.norm(dim=0) / size + 16 * bounds.gamma(len(v), 2.0**-53)
+    # a sine above 1 by rounding would exceed any error
+    return (off.norm(dim=0) / size).clamp(max=1.0), rounding.clamp(max=1.0), off * unit
+
+
+def _norms(x: torch.Tensor) -> torch.Tensor:
+    """The norms of the columns, of which no square underflows."""
+    unit = _power_of_two(x)
+    return (x / unit).norm(dim=0) * unit
+
+
+def _share(part: torch.Tensor, whole: torch.Tensor) -> float:
+    """|part|_F / |whole|_F, 0 where there is no whole."""
+    below = float(_norms(whole.reshape(-1, 1)))
+    return float(_norms(part.reshape(-1, 1))) / below if below else 0.0
+
+
+def _power_of_two(x: torch.Tensor) -> torch.Tensor:
+    """The power of two near the largest entry of each column that has one: dividing by it rounds nothing."""
+    largest = x.abs().amax(0).clamp(max=torch.finfo(x.dtype).max)
+    return x.new_tensor([math.ldexp(1.0, math.frexp(top)[1] - 1) for top in largest.tolist()])
 
 
 def quadratic_energy(

@@ -142,6 +142,29 @@ def test_what_equal_weights_take_to_zero_is_a_right_singular_vector():
     assert found.singular.sines[0] <= 1
 
 
+@pytest.mark.parametrize("small_unit", [2.0**-525, 2.0**-533, 2.0**-700])
+def test_the_angle_of_a_value_column_is_that_of_its_multiples(small_unit):
+    head = small(d_v=2)
+    wanted = measure(head, QUICK).singular
+    found = measure(
+        replace(head, v=head.v * torch.tensor([1.0, small_unit], dtype=torch.float64)), QUICK
+    ).singular
+    assert found.sines == pytest.approx(wanted.sines, rel=1e-13)
+    assert found.sine_errors == pytest.approx(wanted.sine_errors, rel=1e-3)
+    assert found.sigmas == pytest.approx(wanted.sigmas, rel=1e-13)
+    assert found.cosine == pytest.approx(wanted.cosine, rel=1e-13)
+
+
+def test_the_angle_of_a_value_that_hardly_any_query_sees():
+    # weights of e^-400 on the only value: A'AV is nearly all at the two other keys
+    keys = torch.tensor([[1.0], [1.0], [0.0]], dtype=torch.float64)
+    head = Head("0", 0, torch.full_like(keys, 400.0), keys, torch.eye(3, dtype=torch.float64)[:, 2:], 1.0)
+    found = measure(head, QUICK).singular
+    assert found.sines[0] == pytest.approx(1) and found.sine_errors[0] < 1e-10
+    assert found.residual == pytest.approx(1) and found.span == pytest.approx(1)
+    assert found.sigmas[0] == pytest.approx(math.sqrt(3) / 2 * math.exp(-400), rel=1e-9)
+
+
 def test_a_rotated_basis_has_the_span_but_not_the_vectors():
     head = small(d_v=3)
     turn = torch.linalg.qr(
