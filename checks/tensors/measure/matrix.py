@@ -97,8 +97,9 @@ class AttentionMatrix:
 class Spectrum:
     """Singular values of A. `method` "dense": all of them; "block Krylov": the leading ones, from below.
 
-    From Krylov, value i is at most the i-th singular value (Ritz values of AᵀA lie below its eigenvalues),
-    and some eigenvalue of AᵀA lies within residuals[i] of values[i]². `largest_at_most` bounds the first
+    Some eigenvalue of AᵀA lies within residuals[i] of values[i]²: they hold what weights and sums are wrong
+    by. From Krylov, value i is, but for that, at most the i-th singular value (Ritz values of AᵀA lie below
+    its eigenvalues). `largest_at_most` bounds the first
     value from above. Three effective ranks, each 1 for one singular value and n for n equal ones: stable
     |A|_F²/sigma_1²; participation (sum sigma²)²/sum sigma⁴; entropy exp(-sum p log p), p = sigma/sum sigma
     (Roy and Vetterli, EUSIPCO 2007). The energy |A|_F² is summed, not estimated. From Krylov the stable rank
@@ -143,7 +144,7 @@ def _dense(matrix: AttentionMatrix, top: int) -> Spectrum:
     return Spectrum(
         "dense",
         kept,
-        (2 * rounding * kept[0],) * len(kept),
+        (2 * rounding * kept[0] + math.expm1(_growth(matrix)) * energy,) * len(kept),
         (kept[0] + rounding) * math.exp(_growth(matrix)),  # weights that are not negative: so much grows it
         energy,
         energy / float(squares[0]),
@@ -185,8 +186,13 @@ def _krylov(matrix: AttentionMatrix, top: int, block: int, steps: int, seed: int
     theta, vectors = torch.linalg.eigh((projected + projected.mT) / 2)
     theta, vectors = theta.flip(0).clamp(min=0)[:top], space @ vectors.flip(1)[:, :top]
     residuals = torch.linalg.vector_norm(image @ (space.mT @ vectors) - vectors * theta, dim=0)
-    wrong = (1 + math.sqrt(top)) * math.expm1(_growth(matrix)) * energy  # of the squares, by wrong weights
-    at_most = math.sqrt(min(energy - float(theta[1:].sum()) + wrong, columns * math.exp(_growth(matrix))))
+    wrong = math.expm1(_growth(matrix)) * energy  # of the squares, by wrong weights and sums
+    at_most = math.sqrt(
+        min(
+            energy - float(theta[1:].sum()) + (1 + math.sqrt(top)) * wrong,
+            columns * math.exp(_growth(matrix)),
+        )
+    )
     settled = residuals <= 1e-3 * theta
     participation = _participation(
         start, images[0] @ (basis[0].mT @ start), theta[settled], vectors[:, settled], energy
@@ -194,7 +200,7 @@ def _krylov(matrix: AttentionMatrix, top: int, block: int, steps: int, seed: int
     return Spectrum(
         "block Krylov",
         tuple(float(t.sqrt()) for t in theta),
-        tuple(float(r) for r in residuals),
+        tuple(float(r) + 2 * wrong for r in residuals),
         at_most * bounds.SAFETY,
         energy,
         energy / float(theta[0]),

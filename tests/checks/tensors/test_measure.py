@@ -326,6 +326,23 @@ def test_the_bound_of_the_first_singular_value_covers_wrong_weights():
     assert found.values[0] < exact <= found.largest_at_most < found.values[0] * (1 + 1e-8)
 
 
+@pytest.mark.parametrize("method", ["dense", "block Krylov"])
+def test_residuals_cover_wrong_weights_and_rounding(method, request):
+    if method == "block Krylov":
+        request.getfixturevalue("krylov")
+    q = torch.tensor([[1000.0], [777.7]] * 100, dtype=torch.float64)
+    k = torch.tensor([[777.3], [777.3005]] * 100, dtype=torch.float64)
+    with mpmath.workdps(40):
+        apart = mpmath.mpf(k[1].item()) - mpmath.mpf(k[0].item())
+        second = [1 / (1 + mpmath.exp(-mpmath.mpf(x.item()) * apart)) for x in q[:2]]
+        exact = mpmath.svd_r(mpmath.matrix([[1 - s, s] for s in second]), compute_uv=False)
+        # 100 equal keys share a weight, and 100 equal queries have one row: the singular values stay
+        found = spectrum(AttentionMatrix(q, k, 1.0), top=2)
+        assert found.method == method
+        for value, residual in zip(found.values, found.residuals, strict=True):
+            assert min(abs(mpmath.mpf(value) ** 2 - sigma**2) for sigma in exact) <= residual < 1e-6
+
+
 def test_krylov_survives_a_matrix_of_rank_one(krylov):
     q, k, _ = make_instance(200, 8)
     found = spectrum(AttentionMatrix(0 * q, k, 1.0))
