@@ -102,7 +102,7 @@ class Layer:
         """(layer, head, index into the leading dimensions of the queries) of each head."""
         lead = self.q.shape[:-2]
         if not lead:
-            found = re.fullmatch(r"(?:(.+)[./_])?(?:head[._]?)?(\d+)", self.prefix, re.DOTALL)
+            found = re.fullmatch(r"(?:(.+)[./_])?(?:head[._]?)?(\d{1,18})", self.prefix, re.DOTALL)
             return [(found[1] or "0", int(found[2]), ())] if found else [(self.prefix or "0", 0, ())]
         if len(lead) == 1:
             return [(self.prefix or "0", h, (h,)) for h in range(lead[0])]
@@ -154,7 +154,22 @@ def group(stored: dict[str, Stored], source: str) -> list[Layer]:
     if not found:
         names = ", ".join(sorted(stored)[:6]) or "none"
         raise TensorError(f"{source} has no q, k, v (names in it: {names}); needed: {LAYOUT}")
-    return [_layer(prefix, found[prefix], source) for prefix in sorted(found, key=_numbers)]
+    layers = [_layer(prefix, found[prefix], source) for prefix in sorted(found, key=_numbers)]
+    _require_one_name_each(layers, source)
+    return layers
+
+
+def _require_one_name_each(layers: list[Layer], source: str) -> None:
+    """Raises TensorError for two heads of one name, as of prefixes '' and '0': one would hide the other."""
+    prefixes: dict[str, str] = {}
+    for each in layers:
+        for layer, number, _ in each.names():
+            other = prefixes.setdefault(f"{layer}.{number}", each.prefix)
+            if other != each.prefix:
+                raise TensorError(
+                    f"{source}: prefixes '{other}' and '{each.prefix}' both have a head {layer}.{number}; "
+                    "rename one"
+                )
 
 
 def _numbers(prefix: str) -> list[Any]:

@@ -45,6 +45,11 @@ class Captured:
             )
         q, k, v = (x.reshape(-1, *x.shape[-2:]).cpu().clone() for x in (q, k, v))
         mask = _mask(given["attn_mask"], given["is_causal"], q.shape[-2], k.shape[-2], where)
+        if mask == "causal" and q.shape[-2] != k.shape[-2]:
+            raise TensorError(
+                f"{where} has a causal mask over {q.shape[-2]} queries and {k.shape[-2]} keys; as many of "
+                "both are needed"
+            )
         share, rest = divmod(len(q), len(k))
         if rest:
             raise TensorError(f"{where} has {len(q)} query heads for {len(k)} key heads")
@@ -60,7 +65,8 @@ def _mask(attn_mask: torch.Tensor | None, causal: bool, m: int, n: int, where: s
     head.
     """
     if attn_mask is None:
-        return "causal" if causal and m > 1 else None
+        # as torch has it, one query sees the first key only; a sole key is all that there is
+        return "causal" if causal and n > 1 else None
     # additive masks block with -inf or the lowest number of their dtype, in float16 about -65504
     allowed = attn_mask if attn_mask.dtype == torch.bool else attn_mask > -1e4
     if attn_mask.dtype != torch.bool and bool((attn_mask[allowed] != 0).any()):

@@ -15,6 +15,7 @@ import zipfile
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import scaled_dot_product_attention
 
 from checks.commands import measure as command
 from checks.tensors.core.errors import TensorError
@@ -158,6 +159,19 @@ def test_a_pickle_that_would_run_code_is_refused_and_does_not_run(tmp_path):
     assert not marker.exists()
     torch.load(tmp_path / "a.pt", weights_only=False)  # the control: it is a bomb
     assert marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [(("", 3), ("0.", 3)), (("3.", 2), ("0.", 3)), (("09.", 2), ("9.", 2)), (("a.1.", 2), ("a_1.", 2))],
+)
+def test_two_heads_of_one_name_are_refused(tmp_path, one, two):
+    x, arrays = np.random.default_rng(0).normal(size=(4, 5, 3)), {}
+    for prefix, dimensions in (one, two):
+        arrays |= {f"{prefix}{role}": x if dimensions == 3 else x[0] for role in "qkv"}
+    np.savez(tmp_path / "heads.npz", **arrays)
+    with pytest.raises(TensorError, match="both have a head"):
+        read_layers(tmp_path / "heads.npz")
 
 
 @pytest.mark.parametrize(
@@ -720,10 +734,20 @@ def test_what_is_no_number_in_an_earlier_run_is_none(found):
 @pytest.mark.parametrize("name", ["²_", "٣.", "9" * 5000 + ".", "0009."])
 def test_names_with_strange_numbers_have_an_order(tmp_path, name):
     several = (name, "10.", "9.")
-    np.savez(tmp_path / "x.npz", **{prefix + k: v for prefix in several for k, v in arrays().items()})
+    np.savez(tmp_path / "x.npz", **{prefix + k: v for prefix in several for k, v in arrays(1).items()})
     try:
         found = [layer.prefix for layer in read_layers(tmp_path / "x.npz")]
     except TensorError as error:
         assert "long" in str(error) and len(name) > 1000
     else:
         assert len(found) == 3 and found.index("9") < found.index("10")
+
+
+def test_a_causal_mask_over_one_query_and_many_keys_is_refused():
+    q, k = torch.randn(1, 1, 1, 4), torch.randn(1, 1, 5, 4)
+    with pytest.raises(TensorError, match="over 1 queries and 5 keys"), capture():
+        scaled_dot_product_attention(q, k, k, is_causal=True)  # sees the first key only
+    with capture() as found:
+        scaled_dot_product_attention(q, q, q, is_causal=True)
+        scaled_dot_product_attention(q, k, k)
+    assert [head.mask for head in found.heads] == [None, None]
