@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -29,7 +30,11 @@ class Comparison:
     @property
     def ratio(self) -> float:
         """Error over bound: at most 1 if the statement holds; far below 1e-3 the bound is loose."""
-        return self.error / self.bound if self.bound else (0.0 if self.error == 0 else float("inf"))
+        if not self.error < math.inf or math.isnan(self.bound):
+            return math.inf  # no bound, be it infinite, allows what is no number
+        if self.error == 0:
+            return 0.0
+        return self.error / self.bound if self.bound > 0 else math.inf
 
     @property
     def passed(self) -> bool:

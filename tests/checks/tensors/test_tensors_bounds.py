@@ -123,6 +123,9 @@ def test_the_bound_grows_with_the_block_and_not_with_the_length():
 def test_nan_never_passes():
     ones = torch.ones(3, 2)
     assert not compare("nan", ones * torch.nan, ones, ones).passed
+    assert not compare("nan", ones * torch.nan, ones, ones * torch.inf).passed
+    assert not compare("nan", ones + 1, ones, ones * torch.nan).passed
+    assert not compare("no bound", ones + 1, ones, -ones).passed
     assert not compare("inf", ones * torch.inf, ones, ones).passed
     assert compare("equal", ones, ones, torch.zeros(3, 2)).passed
 
