@@ -109,8 +109,9 @@ def _require_sign(expr: ix.Expr, wanted: sg.Signs, s: Implication, needed: bool 
 
 def _turns(expr: ix.Expr, known: sg.Facts) -> bool:
     """Whether an expression is an odd power of what is negative, below a fraction's bar."""
-    odd = isinstance(expr, ix.Pow) and expr.exponent < 0 and expr.exponent % 2 == 1
-    return odd and sg.signs(expr.base, known) <= frozenset({-1})
+    if not isinstance(expr, ix.Pow) or expr.exponent >= 0 or expr.exponent % 2 != 1:
+        return False
+    return sg.signs(expr.base, known) <= frozenset({-1})
 
 
 def implication_defined(name: str, s: Implication) -> list[Theorem]:

@@ -207,7 +207,7 @@ def _apart(expr: ix.Expr, strict: Tensor, i: Index, t: Index) -> ix.Expr:
     return ix.rebuild(expr, parts)
 
 
-Edge = tuple[Any, Any]
+Edge = tuple[Any, ...]
 """Of two indices the later one, and the one before it."""
 
 
