@@ -15,7 +15,9 @@ from fractions import Fraction
 from itertools import chain, combinations_with_replacement, islice, product
 from typing import NamedTuple
 
-import numpy as np
+from sympy import QQ, Eq, Rational, Symbol
+from sympy.polys.matrices import DomainMatrix
+from sympy.solvers.simplex import InfeasibleLPError, lpmin
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -184,64 +186,68 @@ def _piece(
     yield Piece(n, multiplier, at, tuple(back.values()), result)
 
 
-def _columns(wanted: Form, pieces: list[Piece]) -> tuple[list[list[Fraction]], list[Fraction]]:
-    """The coefficients of the pieces, a row for each monomial, and those of what is wanted."""
-    monos = {
-        m: k
-        for k, m in enumerate(dict.fromkeys(m for f in (wanted, *(p.form for p in pieces)) for m, _ in f))
-    }
-    table = [[Fraction(0)] * len(pieces) for _ in monos]
-    for k, piece in enumerate(pieces):
-        for m, c in piece.form:
-            table[monos[m]][k] = c
-    right = [Fraction(0)] * len(monos)
-    for m, c in wanted:
-        right[monos[m]] = c
-    return table, right
+def _table(wanted: Form, pieces: list[Piece]) -> list[list[Fraction]]:
+    """The coefficients of the pieces, and behind them those of what is wanted, a row for each monomial."""
+    columns = [dict(form) for form in (*(p.form for p in pieces), wanted)]
+    monos = dict.fromkeys(m for column in columns for m in column)
+    return [[column.get(m, Fraction(0)) for column in columns] for m in monos]
 
 
 def _solved(wanted: Form, pieces: list[Piece]) -> list[Piece]:
     """Multiples of the pieces that add up to what is wanted, of the first ones where there is a choice."""
-    from flint import fmpq, fmpq_mat  # a GPU machine need not have it
-
     if not pieces:
         return []
-    table, right = _columns(wanted, pieces)
-    rows = [
-        [fmpq(c.numerator, c.denominator) for c in (*row, b)] for row, b in zip(table, right, strict=True)
-    ]
-    reduced, rank = fmpq_mat(rows).rref()
-    found = []
-    for r in range(rank):
-        lead = next(c for c in range(len(pieces) + 1) if reduced[r, c] != 0)
-        if lead == len(pieces):
-            return []
-        if value := reduced[r, len(pieces)]:
-            found.append(pieces[lead].times(Fraction(int(value.p), int(value.q))))
-    return found
+    table = [[QQ(c.numerator, c.denominator) for c in row] for row in _table(wanted, pieces)]
+    reduced, leads = DomainMatrix(table, (len(table), len(pieces) + 1), QQ).rref()
+    if leads[-1] == len(pieces):
+        return []
+    values = ((p, reduced[r, len(pieces)].element) for r, p in enumerate(leads))
+    return [pieces[p].times(Fraction(int(v.numerator), int(v.denominator))) for p, v in values if v]
 
 
 def _signed(wanted: Form, pieces: list[Piece], given: Sequence[Given], strictly: bool) -> list[Piece]:
     """The same with coefficients >= 0 for inequalities: those that a linear program uses, solved exactly."""
-    from scipy.optimize import linprog
-
     if not pieces:
         return []
-    table, right = _columns(wanted, pieces)
+    table = _table(wanted, pieces)
+    free = [given[p.given].relation == "=" for p in pieces]
+    strict = [n for n, p in enumerate(pieces) if strictly and given[p.given].relation == ">"]
+    if strictly and not strict:
+        return []
+    used = _program(table, free, strict)
+    return _solved(wanted, [pieces[n] for n in used])
+
+
+def _program(table: list[list[Fraction]], free: list[bool], strict: list[int]) -> list[int]:
+    """The columns that a positive multiple of the last one needs, those that are not ``free`` with
+    coefficients >= 0 that are small in sum, and the ``strict`` ones with 1 or more in sum, if there are any.
+    """
+    cost = [*(0.0 if f else 1.0 + k / len(free) for k, f in enumerate(free)), 0.0]
     try:
-        columns = np.column_stack([np.array(table, dtype=float), -np.array(right, dtype=float)])
+        from scipy.optimize import linprog
+    except ModuleNotFoundError:  # in a browser
+        return _exact_program(table, free, strict, cost)
+    some = {"A_ub": [[-float(n in strict) for n in range(len(free) + 1)]], "b_ub": [-1.0]} if strict else {}
+    try:
+        columns = [[*map(float, row[:-1]), -float(row[-1])] for row in table]
     except OverflowError:  # a linear program has no such numbers
         return []
-    free = [given[p.given].relation == "=" for p in pieces]
-    strict = [float(given[p.given].relation == ">") for p in pieces]
-    some = {"A_ub": [[*(-s for s in strict), 0.0]], "b_ub": [-1.0]} if strictly else {}
-    result = linprog(
-        [*(0.0 if f else 1.0 + k / len(pieces) for k, f in enumerate(free)), 0.0],
-        A_eq=columns,
-        b_eq=np.zeros(len(right)),
-        bounds=[*((None if f else 0, None) for f in free), (1, None)],
-        **some,
-    )
-    if result.status != 0:
+    bounds = [*((None if f else 0, None) for f in free), (1, None)]
+    result = linprog(cost, A_eq=columns, b_eq=[0.0] * len(table), bounds=bounds, **some)
+    return [n for n, c in enumerate(result.x[:-1]) if abs(c) > SMALL] if result.status == 0 else []
+
+
+def _exact_program(
+    table: list[list[Fraction]], free: list[bool], strict: list[int], cost: list[float]
+) -> list[int]:
+    """The same by a program in rationals, which is slower."""
+    c = [Symbol(f"c{n}") for n in range(len(free) + 1)]
+    rows = (sum(Rational(x) * v for x, v in zip((*row[:-1], -row[-1]), c, strict=True)) for row in table)
+    said = [Eq(row, 0) for row in rows if row != 0]
+    said += [v >= 0 for v, f in zip(c, free, strict=False) if not f]
+    said += [c[-1] >= 1, *([sum(c[n] for n in strict) >= 1] if strict else [])]
+    try:
+        _, found = lpmin(sum(Rational(w) * v for w, v in zip(cost, c, strict=True)), said)
+    except InfeasibleLPError:
         return []
-    return _solved(wanted, [p for p, c in zip(pieces, result.x[:-1], strict=True) if abs(c) > SMALL])
+    return [n for n, v in enumerate(c[:-1]) if found.get(v, 0) != 0]

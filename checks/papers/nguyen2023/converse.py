@@ -13,6 +13,7 @@ and, for distinct keys, only if.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from checks.claim import Assumption, claim
@@ -193,6 +194,16 @@ def _where_zero() -> tuple[Implication, ...]:
         Implication(
             (PRODUCT, OPPOSITE, CHARGED, NINE, equal, *signs),
             Fact("-ξ", -xi, ">="),
+            (
+                ("α times its slack", -one),
+                ("α̃ times its slack", -one),
+                ("η ξ", -one),
+                ("(9)", -xi),
+                ("v = 0", -(eps + xi_t + (y - f))),
+                ("xi~", alpha),
+                ("epsilon", 2 * alpha),
+            ),
+            (("C > 0", Fraction(1)),),
             label="v = 0: no slack",
         ),
         Implication(

@@ -233,11 +233,13 @@ SUMMANDS = (
     Implication(
         (SHARE, REST, OWN),
         Fact("summand of (a)", (1 - w[i]) / C + w[i] * code[i, c], ">="),
+        (("1 - w", 1 / C), ("w", code[i, c])),
         label="the summands of (a)",
     ),
     Implication(
         (SHARE, REST, OTHER),
         Fact("summand of (b)", (1 - w[i]) * (size(CLASSES) / C) + w[i] * (1 - code[i, c]), ">="),
+        (("1 - w", size(CLASSES) / C), ("1 - code", w[i])),
         label="the summands of (b)",
     ),
 )

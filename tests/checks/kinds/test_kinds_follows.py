@@ -174,10 +174,10 @@ def test_bounds_and_rays() -> None:
     assert bound_error(replace(proved, program=replace(below, maximise=True)))
     up = Ray(t, ((x, (), as_term(t)),), as_term(1))
     found = judge(Bounded(replace(below, maximise=True), up))
-    assert found.holds is False and "along x = t all" in found.counterexample
+    assert found.holds is False and "along x = t the objective" in found.counterexample
     step = Tensor("r", ())
     named = judge(Bounded(replace(below, maximise=True), Ray(step, ((x, (), as_term(step)),), as_term(1))))
-    assert "along x = r all" in named.counterexample and "100 at r = 10" in named.counterexample
+    assert "along x = r the objective" in named.counterexample and "100 at r = 10" in named.counterexample
     assert judge(Bounded(below, up)).holds is None
     assert judge(Bounded(below, replace(up, growth=as_term(-1)))).holds is None
     rate = sqrt(1 + exp(as_term(Tensor("a", ()))))  # has no exact value at a = 1

@@ -53,7 +53,7 @@ EXPECTED = {
     "refuted": "prose-zero-objective-satisfies-kkt prose-low-rank-promoted prose-jl-subsample "
     "prose-lambda-automatic prose-wikitext-not-superior",
     "definition": "eq1 eq3 eq9 eq10 eq16 alg1 fig3 prose-heads-mean",
-    "empirical": "fig1 tab3 tab6 tab7 tab8 tab10 tab11 tab13",
+    "empirical": "fig1 tab3 tab6 tab7 tab8 tab10 tab11 tab13 prose-imagenet-efficiency",
 }
 PAIRS = [(f"chen2023/{name}", verdict) for verdict, names in EXPECTED.items() for name in names.split()]
 

@@ -84,7 +84,7 @@ def _layers_approach(
         for number in range(layers):
             coefficients += rate / n * tokens[:n, 2:].numpy()
             tokens = layer.layer(0, tokens, n)
-            if number + 1 == layers // 100:
+            if number + 1 == max(1, layers // 100):
                 early = -tokens[n:, 2:].numpy()
     reached = -tokens[n:, 2:].numpy()
     own = squared_distance(phi, y, coefficients.T @ phi)
