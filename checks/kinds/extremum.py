@@ -202,15 +202,18 @@ def _sign(s: Extremum) -> str:
         return "a Bregman difference is not of nearby arguments"
     if not nonnegative(above, (*CONVEX, *s.convex)):
         return "the difference is not visibly of one sign"
-    alone = (
-        square_and_rest(s) or _divergence_and_rest(s) or _multiple_and_rest(s, [_square(s)], _over_positive)
-    )
-    if "only" in s.says and alone is None:
+    if "only" in s.says and not _alone(s):
         return (
             "the difference has no positive multiple of the squared distance from the point, or of its"
             " divergence, as a summand beside others that are visibly of its sign"
         )
     return ""
+
+
+def _alone(s: Extremum) -> bool:
+    """Whether the difference visibly vanishes at the point only."""
+    found = square_and_rest(s) or _divergence_and_rest(s)
+    return bool(found or _multiple_and_rest(s, [_square(s)], _over_positive))
 
 
 def _near(term: Term, s: Extremum) -> bool:

@@ -107,9 +107,9 @@ class Implication(Kind):
     empty), the multiplier of an inequality is nonnegative, and ``rest`` (nothing unless given, for an
     inequality) is visibly nonnegative in each case of the signs of what stands in absolute values, or by
     squares and Bregman differences of convex functions. Where none is given, one without a rest is sought.
-    An index of a hypothesis that occurs in the
-    conclusion as well is the same there; one that does not is any: the hypothesis holds for all its values,
-    and a `Use` in place of (name, multiplier) takes it at others, or summed.
+    An index of a hypothesis that occurs in the conclusion as well is the same there; one that does not is
+    any: the hypothesis holds for all its values, and a `Use` in place of (name, multiplier) takes it at
+    others, or summed.
     ``witness`` is an exact assignment offered as a counterexample: the engine accepts it only if every
     hypothesis holds and the conclusion fails.
     """

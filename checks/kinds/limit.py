@@ -296,19 +296,15 @@ def _periodic(s: Limit) -> str | None:
         return None  # the statement says nothing about this step size
     at = tuple(Index(f"e{n}#", d) for n, d in enumerate(s.state.dims))
     entries = sorted(e for t, e in instance.values if t == s.state)
+    places = [dict(zip(at, e, strict=True)) for e in entries]
     states = [tuple(instance.values[s.state, e] for e in entries)]
     for _ in range(_PERIOD):
         values = {**instance.values, **{(s.state, e): v for e, v in zip(entries, states[-1], strict=True)}}
         now = Instance(instance.sizes, values, s.given)
         step = s.step.entry(*at)
-
-        def values_of(expr: ix.Expr, now: Instance = now) -> tuple[Any, ...]:
-            places = (dict(zip(at, e, strict=True)) for e in entries)
-            return tuple(evaluate(expr, now.sizes, now.lookup, FUNCTIONS, place) for place in places)
-
-        new = values_of(step)
+        new = _values(step, now, places)
         if new == states[-1]:
-            if s.limit is None or (goal := values_of(s.limit.entry(*at))) == new:
+            if s.limit is None or (goal := _values(s.limit.entry(*at), now, places)) == new:
                 return None
             stays = f"the state stays at {_row(new)}, and the limit is {_row(goal)}"
             return f"{s.orbit.words(s.given, step)}: {stays}"
@@ -317,6 +313,10 @@ def _periodic(s: Limit) -> str | None:
             return f"{s.orbit.words(s.given, step)}: the states are {shown}, a cycle"
         states.append(new)
     return None
+
+
+def _values(expr: ix.Expr, now: Instance, places: list[dict[Index, int]]) -> tuple[Any, ...]:
+    return tuple(evaluate(expr, now.sizes, now.lookup, FUNCTIONS, place) for place in places)
 
 
 def _row(values: tuple[Any, ...]) -> str:

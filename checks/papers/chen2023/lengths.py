@@ -20,6 +20,7 @@ from checks.papers.chen2023.tables import (
     less_time_in_total,
     mean,
     ratio_bounds,
+    saving,
     text,
 )
 from checks.statement import All
@@ -358,7 +359,6 @@ claim(
 )
 
 
-_SAVED = [1 - new / old for old, new in zip(_DEIT[2:], _OWN_DEIT[2:], strict=True)]
 claim(
     "chen2023/prose-imagenet-efficiency",
     "Appendix B.3",
@@ -366,7 +366,7 @@ claim(
     role="empirical",
     words="In Table 7(a) Primal.+DeiT is said not to improve the efficiency of DeiT significantly.",
     reason="Table 7(a) prints {} per cent less time and {} per cent less memory, and no spread by which that "
-    "would be significant or not.".format(*(f"{100 * float(share):.1f}" for share in _SAVED)),
+    "would be significant or not.".format(*map(saving, _DEIT[2:], _OWN_DEIT[2:])),
     rests_on=("chen2023/tab7",),
 )
 

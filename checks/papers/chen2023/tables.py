@@ -79,6 +79,11 @@ def compare(words: str, value: Fraction, relation: str, other: Fraction | int) -
     return Figure(words, value, relation, Fraction(other), 1)
 
 
+def saving(old: Fraction, new: Fraction) -> str:
+    """The share by which a printed number is smaller than another, in per cent, to one digit."""
+    return f"{100 * float(1 - new / old):.1f}"
+
+
 def ratio_bounds(base: Fraction, value: Fraction, digits: int = 1) -> tuple[Fraction, Fraction]:
     """The least and the greatest ratio of two numbers that are printed as these."""
     slack = Fraction(1, 2 * 10**digits)
@@ -535,7 +540,7 @@ def _table_7() -> Arithmetic:
 def _notes_7() -> str:
     (deit, own), (base, _, plus) = data.TABLE_7A.values(), data.TABLE_7B.values()
     pairs = (*zip(deit, own, strict=True),)[2:] + (*zip(base, plus, strict=True),)[1:]
-    saved = [f"{100 * float(1 - new / old):.1f}" for old, new in pairs]
+    saved = [saving(old, new) for old, new in pairs]
     return (
         "The savings against DeiT are {} per cent of time and {} of memory, against the language model {} "
         "and "

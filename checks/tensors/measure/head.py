@@ -247,7 +247,7 @@ def _require_range(*tensors: torch.Tensor) -> None:
 def _value_pass(matrix: AttentionMatrix, v: torch.Tensor) -> tuple[Product, torch.Tensor]:
     """A V, AᵀA V and the bound of the error of the latter, (N, d_v), in one pass."""
     found, width = matrix.product(torch.cat([v, v.abs()], 1)), v.shape[1]
-    growth = min(matrix.log_error(), 300.0)  # far beyond any use; the exponential must not overflow
+    growth = matrix.growth()
     # weights, their products with values, and those of both may each be lost where they underflow
     lost = 4 * len(matrix.q) * len(v) * torch.finfo(v.dtype).tiny * (1 + float(v.abs().max()))
     error = (math.expm1(growth) * math.exp(growth) * found.gram[:, width:] + lost) * bounds.SAFETY

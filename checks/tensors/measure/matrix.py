@@ -92,6 +92,10 @@ class AttentionMatrix:
         sums = sum(g / (1 - g) for g in (bounds.gamma(n, unit), bounds.gamma(m, unit)))
         return 2 * float(bounds.log_error(how, d, n, sizes)) + sums
 
+    def growth(self) -> float:
+        """The same, at most 300, which is far beyond any use: its exponential must not overflow."""
+        return min(self.log_error(), 300.0)
+
 
 @dataclass(frozen=True)
 class Spectrum:
@@ -99,10 +103,10 @@ class Spectrum:
 
     Some eigenvalue of AᵀA lies within residuals[i] of values[i]²: they hold what weights and sums are wrong
     by. From Krylov, value i is, but for that, at most the i-th singular value (Ritz values of AᵀA lie below
-    its eigenvalues). `largest_at_most` bounds the first
-    value from above. Three effective ranks, each 1 for one singular value and n for n equal ones: stable
-    |A|_F²/sigma_1²; participation (sum sigma²)²/sum sigma⁴; entropy exp(-sum p log p), p = sigma/sum sigma
-    (Roy and Vetterli, EUSIPCO 2007). The energy |A|_F² is summed, not estimated. From Krylov the stable rank
+    its eigenvalues). `largest_at_most` bounds the first value from above. Three effective ranks, each 1 for
+    one singular value and n for n equal ones: stable |A|_F²/sigma_1²; participation
+    (sum sigma²)²/sum sigma⁴; entropy exp(-sum p log p), p = sigma/sum sigma (Roy and Vetterli, EUSIPCO 2007).
+    The energy |A|_F² is summed, not estimated. From Krylov the stable rank
     is as good as the first value and the participation is an estimate from `block` random vectors with the
     standard error `participation_error` (None where it is computed); what needs all values is None.
     """
@@ -135,7 +139,7 @@ def spectrum(
 
 
 def _dense(matrix: AttentionMatrix, top: int) -> Spectrum:
-    a = matrix.dense
+    a, growth = matrix.dense, matrix.growth()
     sigma = torch.linalg.svdvals(a)
     squares = sigma**2
     energy, p = float(squares.sum()), sigma / sigma.sum()
@@ -144,8 +148,8 @@ def _dense(matrix: AttentionMatrix, top: int) -> Spectrum:
     return Spectrum(
         "dense",
         kept,
-        (2 * rounding * kept[0] + math.expm1(_growth(matrix)) * energy,) * len(kept),
-        (kept[0] + rounding) * math.exp(_growth(matrix)),  # weights that are not negative: so much grows it
+        (2 * rounding * kept[0] + math.expm1(growth) * energy,) * len(kept),
+        (kept[0] + rounding) * math.exp(growth),  # weights that are not negative: so much grows it
         energy,
         energy / float(squares[0]),
         energy**2 / float((squares**2).sum()),
@@ -156,11 +160,6 @@ def _dense(matrix: AttentionMatrix, top: int) -> Spectrum:
         rounding,
         1,
     )
-
-
-def _growth(matrix: AttentionMatrix) -> float:
-    """By how much, in its logarithm, a weight may be wrong; beyond 300 no exponential is to overflow."""
-    return min(matrix.log_error(), 300.0)
 
 
 def _rank_of_share(squares: torch.Tensor, energy: float, share: float = 0.9) -> int | None:
@@ -186,11 +185,12 @@ def _krylov(matrix: AttentionMatrix, top: int, block: int, steps: int, seed: int
     theta, vectors = torch.linalg.eigh((projected + projected.mT) / 2)
     theta, vectors = theta.flip(0).clamp(min=0)[:top], space @ vectors.flip(1)[:, :top]
     residuals = torch.linalg.vector_norm(image @ (space.mT @ vectors) - vectors * theta, dim=0)
-    wrong = math.expm1(_growth(matrix)) * energy  # of the squares, by wrong weights and sums
+    growth = matrix.growth()
+    wrong = math.expm1(growth) * energy  # of the squares, by wrong weights and sums
     at_most = math.sqrt(
         min(
             energy - float(theta[1:].sum()) + (1 + math.sqrt(top)) * wrong,
-            columns * math.exp(_growth(matrix)),
+            columns * math.exp(growth),
         )
     )
     settled = residuals <= 1e-3 * theta

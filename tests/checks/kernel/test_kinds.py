@@ -212,6 +212,8 @@ def test_what_the_checker_would_fail_on_is_not_covered() -> None:
     apart = Fact("x", x - y, ">")
     multiple = Implication((apart,), Fact("c", c / (c * x - c * y) - 1 / (x - y), "="))
     rest = Implication((Fact("x", x, ">="),), Fact("c", x + size_, ">="), (("x", as_term(1)),), rest=size_)
+    signed = Fact("y", y, ">="), Fact("x", -x, ">")
+    below = Implication(signed, Fact("c", -y / x, ">="), (("y", -1 / x),))
     softplus, i, j = apply("log", 1 + exp(x)), Index("i", "N"), Index("j", "N")
     v = as_term(Tensor("v", ("N",)))
     others = sum_over(i, (1 - kronecker(i, j)) * exp(v[i]))
@@ -229,6 +231,7 @@ def test_what_the_checker_would_fail_on_is_not_covered() -> None:
         (largest, "a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand"),
         (summand, "a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand"),
         (rest, "a certificate with a rest"),
+        (below, "a sign of 1 over what is negative"),
         (AtLeast(softplus, as_term(0), softplus), "what is known of log"),
         (Identity(apply("log", exp(x)), x), "what is known of log"),
         (AtLeast(size_, x), "an inequality without a formula for the difference"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,7 @@ from checks.engine.judge import judge
 from checks.kernel.implications import implication, implication_defined
 from checks.kernel.trees import NotCovered
 from checks.kinds.examples import Point
-from checks.kinds.implication import Implication, Use, satisfied
+from checks.kinds.implication import Implication, Use, certificate_error, completed, satisfied
 from checks.statement import Fact, Malformed
 from derivations.calculus.combination import Given, combination
 from derivations.calculus.gradients import at_point
@@ -334,12 +335,27 @@ def test_a_certificate_is_sought_and_believed_only_as_an_identity(name: str) -> 
     assert implied(facts, Fact("c", false, relation)).holds is False
 
 
+@pytest.mark.parametrize("name", ["a chain", "a product", "a path", "a mean of bounded values"])
+def test_a_certificate_is_sought_without_scipy_as_well(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a browser, which has SymPy alone."""
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    facts, true, false, relation = SOUGHT[name]
+    found = completed.__wrapped__(Implication(tuple(facts), Fact("c", true, relation)))
+    assert found.uses() and not certificate_error(found)
+    assert certificate_error(completed.__wrapped__(Implication(tuple(facts), Fact("c", false, relation))))
+
+
 def test_what_is_sought_neither_divides_by_what_may_vanish_nor_takes_a_sign_on_trust() -> None:
     assert not implied([Fact("h", x * y, "=")], Fact("c", y, "=")).proved
     assert not implied([Fact("h", x, ">=")], Fact("c", x * y, ">=")).proved
     assert not implied([Fact("h", x, ">=")], Fact("c", x, ">")).proved
     assert not implied([Fact("h", x, ">=")], Fact("c", x, "=")).proved
     assert not implied([Fact("u", SHORT[n], ">")], Fact("c", sum_over(o, SHORT[o]), ">")).proved  # N = 1
+    nonzero = [Fact("h", x * x, ">")]
+    assert implied(nonzero, Fact("c", sqrt(x**2) - x, "=")).holds is False  # x = -1: not 0 is not positive
+    assert not implied([Fact("h", x * x, ">=")], Fact("c", (z / x) * x - z, "=")).proved  # x = 0
+    some = [Fact("a", a[i], ">")]
+    assert not implied(some, Fact("c", sqrt(a[i] ** 2 * a[j] ** 2) - a[i] * a[j], "=")).proved  # a_j = -1
 
 
 def test_a_search_ends_whatever_is_tried() -> None:
