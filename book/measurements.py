@@ -16,7 +16,7 @@ from book.claim_page import number
 from book.ledger import Ledger, LedgerError
 from book.markup import code, folded, scroll, table, text
 from checks.audit import current
-from checks.evidence import MEASURED, unsealed
+from checks.evidence import MEASURED, problem, unsealed
 
 FAMILIES = {
     "Softmax attention": ("nguyen2023.legs.rows.", "bridge."),
@@ -180,16 +180,19 @@ def _family_table(rows: list[dict[str, Any]]) -> str:
     """Error over bound: a row for each check, number type and device, a column for each length."""
     lengths = sorted({r["tokens"] for r in rows})
     cells: dict[tuple[str, int, str], dict[int, str]] = {}
-    reasons: dict[str, None] = {}
+    reasons: dict[tuple[str, str], None] = {}  # in the order of the rows
     claims = {row["leg"]: row["claims"] for row in rows}
     for row in rows:
         piece = _worst(row)
         shown = number(piece["error"] / piece["bound"]) if piece else "not run"
         if piece and piece["error"] / piece["bound"] < LOOSE:
             shown = f"*{shown}*"
-        if row["raised"] or any(e["passed"] is False for e in row["evidence"]):
-            shown = "**failed**"
-        reasons |= dict.fromkeys(e["not_run"] for e in row["evidence"] if e["not_run"])
+        word, reason = problem(row)
+        if word:
+            shown = f"**{word}**"
+            place = f"{_name(row['leg'])}, {row['dtype']}, {row['device']}, {row['tokens']:,} tokens"
+            reasons[word, f"{place}: {reason}"] = None
+        reasons |= dict.fromkeys(("not run", e["not_run"]) for e in row["evidence"] if e["not_run"])
         place = row["leg"], TYPES.index(row["dtype"]), row["device"]
         cells.setdefault(place, {})[row["tokens"]] = shown
     body = [
@@ -197,13 +200,17 @@ def _family_table(rows: list[dict[str, Any]]) -> str:
         for (leg, dtype, device), at in sorted(cells.items())
     ]
     shown = scroll(table(["Check", "Type", "Device", *(f"N = {n:,}" for n in lengths)], body), "numbers")
-    notes = "\n".join(f"- not run: {text(reason)}" for reason in reasons)
+    notes = "\n".join(f"- {word}: {text(reason)}" for word, reason in reasons)
     return folded(f"Error over bound of {len(claims)} checks", f"{shown}\n\n{notes}" if notes else shown)
 
 
 def _checked(leg: str, claims: list[str]) -> str:
     """A check's name and the claims that it serves."""
-    return f"{text(leg.rpartition('.')[2].replace('_', ' '))} ({', '.join(map(code, claims))})"
+    return f"{text(_name(leg))} ({', '.join(map(code, claims))})"
+
+
+def _name(leg: str) -> str:
+    return leg.rpartition(".")[2].replace("_", " ")
 
 
 # ---------------------------------------------------------------- cost

@@ -32,7 +32,7 @@ os.environ.setdefault(
 import torch
 
 from checks.claim import Options
-from checks.evidence import MEASURED, Evidence, sealed, unsealed
+from checks.evidence import MEASURED, Evidence, problem, sealed, unsealed
 from checks.leg import LADDER
 from checks.run.lengths import Climb, Part, ascend, require_memory
 from checks.run.registry import UnknownClaim, select
@@ -281,15 +281,16 @@ def run(a: argparse.Namespace, ranks: Ranks) -> int:
         whole = a.max_tokens >= LADDER[-1]
         results.about["rates"] = rates(device, min(a.max_tokens, LADDER[-1]), 8192 if whole else 1024)
     results.write("done")
-    rows = results.rows.values()
-    failed = [r for r in rows if r["raised"] or any(e["passed"] is False for e in r["evidence"])]
+    problems = {key: problem(row) for key, row in results.rows.items()}
+    failed = [key for key, (word, _) in problems.items() if word == "failed"]
+    wide = [key for key, (word, _) in problems.items() if word == "too wide"]
     if ranks.rank == 0:
-        for r in failed:
-            print(
-                f"FAILED {r['leg']} {r['dtype']} {r['tokens']} tokens: {r['raised'] or 'out of bounds'}",
-                file=sys.stderr,
-            )
-        print(f"{len(rows)} parts, {len(failed)} failed; {a.out}", file=sys.stderr)
+        for key in wide + failed:
+            row, (word, reason) = results.rows[key], problems[key]
+            place = f"{row['leg']} {row['dtype']} {row['tokens']} tokens"
+            print(f"{word.upper()} {place}: {reason}", file=sys.stderr)
+        counts = f"{len(failed)} failed, {len(wide)} with a bound too wide to reject all wrong versions"
+        print(f"{len(problems)} parts, {counts}; {a.out}", file=sys.stderr)
     return len(failed)
 
 

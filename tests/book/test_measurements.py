@@ -12,7 +12,7 @@ from checks.evidence import MEASURED, sealed
 
 
 def piece(error, bound=1.0, **more):
-    about = {"grade": "certified-float", "passed": True, "not_run": None}
+    about = {"leg": "tensor", "grade": "certified-float", "passed": True, "not_run": None}
     return {"error": error, "bound": bound, **about, **more}
 
 
@@ -103,19 +103,28 @@ def test_benchmarks_that_were_stopped_show_what_they_have(folder):
 
 def test_ratios_failures_and_what_was_not_run_are_shown(folder):
     skipped = {**piece(None, None), "passed": None, "not_run": "too long"}
+    wide = {"passed": False, "not_rejected": ("mean",)}
     rows = [
         row("nguyen2023.legs.rows.attention_engines", 1024, [piece(0.25), piece(0.5)]),
         row("nguyen2023.legs.rows.attention_engines", 4096, [piece(1e-5)]),
         row("wang2024.legs.tensors.one", 1024, [{**piece(3.0), "passed": False}]),
         row("chen2023.legs.tensors.two", 1024, [skipped]),
         row("elsewhere.three", 1024, [], raised="ValueError: no"),
+        row("elsewhere.four", 1024, [{**piece(0.5), **wide, "dtype": "float32"}], dtype="float32"),
+        row("elsewhere.five", 1024, [{**piece(0.5), **wide, "dtype": "float64"}]),
     ]
     (folder / "cpu.json").write_text(written(run(rows)))
     page = measurements.families(None)
     assert "### Softmax attention" in page and "### Others" in page and "### Energies" not in page
     first = next(line for line in page.splitlines() if line.startswith("| attention engines"))
     assert "0.5" in first and re.search(r"\*1.*\*", first), "the worst of a part, and loose ones in italics"
-    assert page.count("**failed**") == 2 and "- not run: too long" in page
+    assert page.count("**failed**") == 3 and "- not run: too long" in page
+    assert (
+        page.count("**too wide**") == 1
+        and "- failed: three, float64, cpu, 1,024 tokens\\: ValueError\\: no" in page
+    )
+    assert "- too wide: four, float32, cpu, 1,024 tokens\\: wrong versions pass as well\\: mean" in page
+    assert "- failed: one, float64, cpu, 1,024 tokens\\: out of bounds" in page
 
 
 def test_a_later_run_replaces_the_same_part_of_an_earlier_one(folder):

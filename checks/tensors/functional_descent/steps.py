@@ -10,12 +10,13 @@ Let r be the residuals at a step, R >= max |r| over positions and steps so far, 
 residuals at the examples pass on as αsE, whatever computes the step. What a step adds of its own, beside u R
 for adding it to the residual:
 
-    layers      αs(R + E)(η + gamma(N + 2(d+C-1) + 6)),  η s the error of a computed weight descent     αs(R +
-    E)(slack/s + gamma(N + 10)), and once, not passed on, gamma(p + 3) αs ΣR for W φ with |W φ| <= αs ΣR.
+    layers      αs(R + E)(η + gamma(N + 2(d+C-1) + 6)),  η s the error of a computed weight
+    descent     αs(R + E)(slack/s + gamma(B + 10)), and once, not passed on, gamma(p + 3) αs ΣR for W φ with
+                |W φ| <= αs ΣR; B = `summed`(N) roundings of a sum in blocks.
 
 Softmax attention descends on ½ Σ D(x_i) ‖y_i - Wφ(x_i)/D(x_i)‖² with D(x) = Σ_i φ(x_i)ᵀφ(x) (no 1/N, no b).
 Its layers have s = 1. In the descent every inner product is divided by D(x) >= N lowest, so s = size/lowest
-there, which also multiplies the relative error gamma(N + p + 4) + slack/lowest of D itself.
+there, which also multiplies the relative error gamma(B + p + 4) + slack/lowest of D itself.
 
 For the cross-entropy (3) the residuals are ỹ - h with the softmax h of f: an error of f passes on halved, as
 the absolute derivatives of h_c sum to 2 h_c (1 - h_c) <= 1/2, and computing h adds at most 8 u (2 + max |f|).
@@ -172,6 +173,13 @@ def _block_loss(
 # ---------------------------------------------------------------- bounds
 
 
+def summed(n: int) -> int:
+    """Most roundings that a summand goes through where a sum of n is formed in blocks, in whatever order
+    within one.
+    """
+    return min(n, BLOCK) + math.ceil(n / BLOCK)
+
+
 def _weight_error(kernel: Kernel, d: int, width: int) -> float:
     """η: the error of a computed weight over its size s, for tokens of ``width`` entries of which d are
     not zero.
@@ -206,10 +214,10 @@ def step_bounds(
     s_layers = 1.0 if weighted else phi.size + extra
     s_steps = phi.size / phi.lowest if weighted else phi.size + extra
     own_layers = _weight_error(kernel, d, width) + gamma(n + 2 * width + 6, UNIT)
-    own_steps = phi.slack / phi.size + gamma(n + 10, UNIT)
+    own_steps = phi.slack / phi.size + gamma(summed(n) + 10, UNIT)
     if weighted:
         own_layers += gamma(n, UNIT)
-        own_steps += gamma(n + phi.width + 4, UNIT) + phi.slack / phi.lowest
+        own_steps += gamma(summed(n) + phi.width + 4, UNIT) + phi.slack / phi.lowest
     layers, passed, steps, total, found = 0.0, 0.0, 0.0, 0.0, []
     for before, after in pairwise(sizes):
         # errors of the residuals that the step starts from: those of f, for the cross-entropy halved

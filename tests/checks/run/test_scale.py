@@ -28,13 +28,14 @@ def tensor_leg(n, assumptions, options):
     return Evidence(
         "tensor",
         "certified-float",
-        answer,
+        answer is True,
         "",
         error=1.0,
         bound=2.0,
         tokens=n,
         dtype=options.dtype,
         device="cpu",
+        not_rejected=answer if isinstance(answer, tuple) else (),
     )
 
 
@@ -107,6 +108,17 @@ def test_a_check_that_fails_or_raises_is_in_the_file_and_the_exit_status(tmp_pat
     assert status == 1 and "FAILED test_scale.tensor_leg float32 1024 tokens" in capsys.readouterr().err
     (row,) = [r for r in data["rows"] if r["dtype"] == "float32" and r["tokens"] == 1024]
     assert row["raised"] == (None if answer is False else f"{type(answer).__name__}: no digit left")
+
+
+@pytest.mark.parametrize(("dtype", "status"), [("float64", 1), ("float32", 0), ("bfloat16", 0)])
+def test_a_bound_that_a_wrong_version_keeps_as_well_fails_in_float64_alone(
+    tmp_path, one_claim, dtype, status, capsys
+):
+    state.found[dtype, 4096] = ("mean", "rank")
+    assert run(tmp_path)[0] == status
+    word = "FAILED" if status else "TOO WIDE"
+    said = f"{word} test_scale.tensor_leg {dtype} 4096 tokens: wrong versions pass as well: mean, rank\n"
+    assert said in capsys.readouterr().err
 
 
 def test_a_device_that_is_not_there_is_one_line(tmp_path, capsys, monkeypatch):
