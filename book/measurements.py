@@ -190,8 +190,8 @@ def _family_table(rows: list[dict[str, Any]]) -> str:
         word, reason = problem(row)
         if word:
             shown = f"**{word}**"
-            place = f"{_name(row['leg'])}, {row['dtype']}, {row['device']}, {row['tokens']:,} tokens"
-            reasons[word, f"{place}: {reason}"] = None
+            where = f"{_name(row['leg'])}, {row['dtype']}, {row['device']}, {row['tokens']:,} tokens"
+            reasons[word, f"{where}: {reason}"] = None
         reasons |= dict.fromkeys(("not run", e["not_run"]) for e in row["evidence"] if e["not_run"])
         place = row["leg"], TYPES.index(row["dtype"]), row["device"]
         cells.setdefault(place, {})[row["tokens"]] = shown

@@ -20,6 +20,7 @@ from checks.engine.hypotheses import apply_definitions, open_demands
 from checks.engine.instances import Instance, base_tensors, describe, entries_of, exact_instances
 from checks.engine.judge import ENGINES, ENOUGH, equal, identity, rejects, unbound
 from checks.engine.mutants import mutants
+from checks.engine.points import better
 from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point, point_entries
 from checks.kinds.stationary import point_entry
@@ -110,13 +111,13 @@ def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
         if refuted:
             exact = Evidence("exact", "exact-rational", False, "an exact direction")
             return Finding([exact], counterexample=refuted)
-    if s.above is None:
-        return Finding(
-            [Evidence("derivation", "exact-symbolic", None, "no formula for the difference is given")]
-        )
-    why = _sign(s)
+    why = "no formula for the difference is given" if s.above is None else _sign(s)
     if why:
+        if refuted := _sought(s, seed):
+            exact = Evidence("exact", "exact-rational", False, "an exact counterexample")
+            return Finding([exact], counterexample=refuted)
         return Finding([Evidence("derivation", "exact-symbolic", None, why)])
+    assert s.above is not None
     finding = identity(_difference(s), seed, False)
     if finding.holds is False:  # a wrong formula for the difference is no counterexample
         sampled = _sampled(s, seed)
@@ -301,7 +302,7 @@ def _sampled(s: Extremum, seed: int) -> Evidence:
     """The sign of energy - energy(point) at exact random instances; not for assumed functions, which
     are drawn at random.
     """
-    if any(f not in CONVEX for f in s.convex) or "local" in s.says or s.says == "bounded below":
+    if not _global(s):
         why = "the sign holds for convex functions only, or only locally, or is that of another difference"
         return Evidence("exact", "exact-rational", None, not_run=why)
     difference = _rise(s).entry()
@@ -316,6 +317,32 @@ def _sampled(s: Extremum, seed: int) -> Evidence:
         why = f"only {checked} instances had a value"
         return Evidence("exact", "exact-rational", None, not_run=why)
     return Evidence("exact", "exact-rational", True, f"the sign agrees at {checked} exact instances")
+
+
+def _global(s: Extremum) -> bool:
+    """Whether it is about all values of the variable, and about functions whose values are known."""
+    known = all(f in CONVEX for f in s.convex)
+    return known and "local" not in s.says and s.says != "bounded below"
+
+
+def _sought(s: Extremum, seed: int) -> str | None:
+    """An exact point with a better energy, or one as good and another, in words, if one is met."""
+    if not _global(s) or unbound(s.energy) or unbound(s.point):
+        return None
+    rise = _rise(s).entry()
+    found = better(
+        -rise if "maximum" in s.says else rise,
+        [],
+        {s.variable: _centre(s)},
+        _given(s),
+        seed,
+        elsewhere="only" in s.says,
+    )
+    if found is None:
+        return None
+    other = "greater" if "maximum" in s.says else "less"
+    is_so = f"the energy is {other} than" if found[1] else "the energy is what it is"
+    return f"{describe(found[0], {}, rise)}: {is_so} at {unicode_math(s.point.latex())}"
 
 
 def polynomial(s: Extremum) -> sp.Poly:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -17,13 +16,12 @@ from checks.engine.instances import (
     assigned,
     describe,
     dimensions,
-    entries_of,
     exact_instances,
     ones,
-    solved,
 )
 from checks.engine.judge import ENGINES, ENOUGH, attempt, conformable, difference, equal
 from checks.engine.mutants import mutants
+from checks.engine.points import allowed, moved_onto, places
 from checks.engine.printing import added
 from checks.evidence import Evidence
 from checks.kinds.extremum import CONVEX
@@ -396,8 +394,6 @@ def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
 
 
 _WANTED = 20
-_LONG = 200
-"""Binary digits of a number, up to which a point is moved on."""
 
 
 def satisfied(
@@ -414,63 +410,16 @@ def satisfied(
     for instance, points in exact_instances(terms, (), seed, tries, small, spread=True):
         for at in points[:2]:
             pinned = {i: n for i, n in at.items() if i in shared}
-            point = _moved_onto(instance, list(_places(facts, pinned, instance.sizes)))
+            point = moved_onto(instance, list(places(facts, pinned, instance.sizes)))
             if point is None:
                 continue
             sign = point.sign(terms[-1], at)
-            if sign is not None and not _allowed(sign, statement.conclusion.relation):
+            if sign is not None and not allowed(sign, statement.conclusion.relation):
                 return "", count, (point, at)
             shown, count = shown or describe(point, at), count + (sign is not None)
         if count >= wanted:
             break
     return (shown or "every point") if count else "", count, None
-
-
-def _moved_onto(instance: Instance, everywhere: list[Place]) -> Instance | None:
-    """The instance, changed entry by entry until every hypothesis holds ``everywhere``, or None; numbers that
-    become very long are given up.
-    """
-    for _ in range(2 + len(everywhere)):
-        broken = None
-        for expr, relation, place in everywhere:
-            sign = instance.sign(expr, place)
-            if sign is None:
-                return None
-            if not _allowed(sign, relation):
-                broken = (expr, relation, place)
-                break
-        if broken is None:
-            return instance
-        expr, relation, place = broken
-        moved = None if relation == ">" else next(solved(instance, expr, place), None)
-        if moved is None or _is_long(moved):
-            return None
-        instance = moved
-    return None
-
-
-def _is_long(instance: Instance) -> bool:
-    return any(
-        max(n.numerator.bit_length(), n.denominator.bit_length()) > _LONG for n in instance.values.values()
-    )
-
-
-Place = tuple[ix.Expr, str, dict[Index, int]]
-"""An expression, how it must compare with 0, and the values of its indices."""
-
-
-def _places(
-    facts: list[tuple[ix.Expr, str]], pinned: dict[Index, int], sizes: Mapping[str, int]
-) -> Iterator[Place]:
-    """Each hypothesis with the values of its indices at which it must hold: all, but for those ``pinned``."""
-    for expr, relation in facts:
-        loose = sorted(ix.free_indices(expr) - pinned.keys(), key=lambda i: i.name)
-        for place in entries_of(tuple(i.dim for i in loose), sizes):
-            yield expr, relation, {**pinned, **dict(zip(loose, place, strict=True))}
-
-
-def _allowed(sign: int, relation: str) -> bool:
-    return {"=": sign == 0, ">=": sign >= 0, ">": sign > 0}[relation]
 
 
 def certificate_error(statement: Implication) -> str:
@@ -592,7 +541,7 @@ def _first(fact: Fact) -> dict[Index, int]:
 
 
 def _true(value: Any, relation: str) -> bool:
-    return _allowed(Exponential.of(value).sign(), relation)
+    return allowed(Exponential.of(value).sign(), relation)
 
 
 ENGINES[Implication] = implication

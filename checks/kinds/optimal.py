@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 from checks.engine.finding import Finding
@@ -18,6 +17,7 @@ from checks.engine.hypotheses import apply_definitions, check_promises, open_dem
 from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.judge import ENGINES, attempt, conformable, equal, identity, rejects, step, unbound
 from checks.engine.mutants import mutants
+from checks.engine.points import apart, better
 from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point, absent
 from checks.kinds.extremum import CONVEX, divergences, nonnegative, summands
@@ -97,6 +97,9 @@ def optimal(statement: Optimal, seed: int, with_mutants: bool) -> Finding:
     if finding.holds is False:  # a wrong certificate is no counterexample
         why = "the certificate is no identity"
     if why:
+        if refuted := _sought(s, seed):
+            exact = Evidence("exact", "exact-rational", False, "an exact counterexample")
+            return Finding([exact], counterexample=refuted)
         return Finding([Evidence("derivation", "exact-symbolic", None, why)])
     detail = "the constraints hold at the solution, and the sign of what is above it is visible"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", True, detail))
@@ -189,6 +192,11 @@ def _centres(s: Optimal) -> list[tuple[Given, Given]]:
     return [(g, replace(g, tensor=t)) for g, t in zip(s.solution, named, strict=True)]
 
 
+def _said(s: Optimal) -> dict[Tensor, Tensor]:
+    """The variables, each with the symbol of its value at the solution."""
+    return {g.tensor: centre.tensor for g, centre in _centres(s)}
+
+
 def _rise(s: Optimal) -> Term:
     """How much worse the objective is than at the solution."""
     there = s.program.objective
@@ -252,22 +260,24 @@ def _beaten(s: Optimal) -> str | None:
         if any(sign not in allowed(c) for c in s.program.constraints for sign in excess_signs(instance, c)):
             raise Malformed("the rival is not feasible")
         sign = instance.sign(_rise(s).entry())
-        if sign == -1 or (sign == 0 and s.only and _elsewhere(instance, s)):
-            said = (_rise(s).entry(), *(c.excess() for c in s.program.constraints))
-            return f"{describe(instance, {}, *said)}: feasible, and {'better' if sign else 'as good'}"
+        if sign == -1 or (sign == 0 and s.only and apart(instance, _said(s))):
+            return _words(instance, sign, s)
     except KeyError as missing:
         raise Malformed(f"the rival gives no value to {absent(missing)}") from None
     raise Malformed("the rival is not better")
 
 
-def _elsewhere(instance: Instance, s: Optimal) -> bool:
-    """Whether an entry of a variable is certainly another than at the solution."""
-    for g in s.solution:
-        apart = ix.At(g.tensor, g.at) - g.value.entry()
-        for place in product(*(range(instance.sizes[i.dim]) for i in g.at)):
-            if instance.sign(apart, dict(zip(g.at, place, strict=True))) in (-1, 1):
-                return True
-    return False
+def _words(instance: Instance, sign: int, s: Optimal) -> str:
+    said = (_rise(s).entry(), *(c.excess() for c in s.program.constraints))
+    return f"{describe(instance, {}, *said)}: feasible, and {'better' if sign else 'as good'}"
+
+
+def _sought(s: Optimal, seed: int) -> str | None:
+    """A feasible point that is better, or as good and another, if one is met."""
+    facts = [(-c.excess(), "=" if c.equality else ">=") for c in s.program.constraints]
+    nonzero = s.program.nonzero
+    found = better(_rise(s).entry(), facts, _said(s), _given(s), seed, elsewhere=s.only, nonzero=nonzero)
+    return _words(*found, s) if found else None
 
 
 def _flaw(s: Optimal) -> str:

@@ -388,7 +388,7 @@ def test_a_point_whose_numbers_become_very_long_is_given_up(monkeypatch: pytest.
         lengths.extend(value.denominator.bit_length() for value in instance.values.values())
         return solved(instance, *rest)
 
-    monkeypatch.setattr("checks.kinds.implication.solved", spied)
+    monkeypatch.setattr("checks.engine.points.solved", spied)
     w = as_term(Tensor("w", ("N",), positive=True))
     P = as_term(Tensor("P", ("N", "N"), positive=True))
     long = (P[k, k] - w[i] * x * w[q]) * P[q, q] + w[k]

@@ -98,11 +98,33 @@ def test_a_broken_constraint_or_a_better_point_refutes_it(statement: Optimal, wh
     assert found.holds is False and (found.counterexample or "").endswith(why)
 
 
+SQUARE = Optimal(
+    Program("P", (X,), sum_over(I, x[I] ** 2) / 2 - sum_over(I, a[I] * x[I])),
+    (Given(X, (I,), a[I], ""),),
+    sum_over(I, (x[I] - a[I]) ** 2) / 2,
+    only=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        (_at(ATTENTION, softmax(J, s[J])), "better"),
+        (_at(ATTENTION, softmax(J, Fraction(1001, 1000) * beta * s[J])), "better"),
+        (replace(FLAT, only=True), "as good"),
+        (_at(SQUARE, Fraction(1001, 1000) * a[I]), "better"),
+        (_at(CLIPPED, apply("abs", a[I])), "better"),
+    ],
+    ids=["temperature", "a little of it", "not the only one", "a little off", "inside the constraints"],
+)
+def test_a_better_point_is_sought_where_nothing_is_shown(statement: Optimal, why: str) -> None:
+    found = judge(statement)
+    assert found.holds is False and (found.counterexample or "").endswith(f"feasible, and {why}")
+
+
 @pytest.mark.parametrize(
     "statement",
     [
-        _at(ATTENTION, softmax(J, s[J])),
-        replace(FLAT, only=True),
         replace(CLIPPED, multipliers=((LAM, -apply("relu", -a[I])),)),
         replace(CLIPPED, multipliers=((LAM, as_term(0)),)),
         replace(CLIPPED, above=CLIPPED.above * 2),
@@ -110,8 +132,6 @@ def test_a_broken_constraint_or_a_better_point_refutes_it(statement: Optimal, wh
         replace(ATTENTION, ranges=()),
     ],
     ids=[
-        "another temperature",
-        "not seen to be the only one",
         "a negative multiplier",
         "a multiplier that is missed",
         "another distance",
