@@ -47,7 +47,7 @@ from checks.kinds.implication import Implication
 from checks.kinds.limit import Limit
 from checks.kinds.order import Order
 from checks.kinds.positive import Negative, Positive
-from checks.kinds.stacked import Pruned, Stacked
+from checks.kinds.stacked import PrunedArguments, Stacked
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded
 from checks.statement import Definition, Identity, Malformed, leaves, parts
@@ -85,7 +85,7 @@ def pieces(statement: Any) -> Iterator[Any]:
             yield part
         elif isinstance(part, Stacked):
             for dims in product(*(summands(dim) for dim in part.lhs.shape())):
-                left, right = (Pruned((Part((side,), dims),)) for side in (part.lhs, part.rhs))
+                left, right = (PrunedArguments((Part((side,), dims),)) for side in (part.lhs, part.rhs))
                 yield Identity(left, right, part.given, nonzero=part.nonzero)
         elif isinstance(part, Family):
             for _, case in part.cases:

@@ -14,7 +14,7 @@ from checks.kernel.model import setup
 from checks.kernel.theorem import YES, Theorem, filled, listed
 from checks.kernel.trees import NotCovered
 from checks.kinds.follows import Follows
-from checks.kinds.stacked import Pruned, Stacked
+from checks.kinds.stacked import PrunedArguments, Stacked
 from checks.kinds.stationary import Stationary
 from checks.statement import Given, Identity
 from derivations.calculus import index as ix
@@ -96,7 +96,7 @@ def _formulas(statement: Any) -> list[ix.Expr]:
         found = []
         for dims in product(*(summands(dim) for dim in statement.lhs.shape())):
             at = places("e", dims)
-            found += [Pruned((Part((s,), dims),)).entry(*at) for s in (statement.lhs, statement.rhs)]
+            found += [PrunedArguments((Part((s,), dims),)).entry(*at) for s in (statement.lhs, statement.rhs)]
         return found
     if isinstance(statement, Stationary):
         return [grad(statement.energy, statement.variable).entry(*places("d", statement.variable.dims))]

@@ -117,7 +117,7 @@ def slope(
     fixed = any(g.tensor == tensor for g in given)
     entry = energy.entry()
     exprs = (entry, formula) if value is None else (entry, formula, value.entry())
-    functions = differentiated(entry, given)
+    functions = differentiated(entry, given, tensor)
     context = Context((*exprs, *mentioned(functions)), given, nonzero, (*first, *at))
     if fixed:
         context.alias(tensor, lambda names: context.entry(tensor, names))
@@ -151,10 +151,20 @@ def mentioned(functions: list[Function]) -> list[ix.Expr]:
     return [ix.Call(name, ZERO, k) for name, order in functions for k in (order, order + 1)]
 
 
-def differentiated(energy: ix.Expr, given: tuple[Given, ...]) -> list[Function]:
-    """The functions whose derivatives are assumed to be such. Raises NotCovered where one has a kink."""
-    everything = [n for e in (energy, *(g.value.entry() for g in given)) for n in ix.walk(e)]
-    called = {(n.function, n.order) for n in everything if isinstance(n, ix.Call)}
+def differentiated(energy: ix.Expr, given: tuple[Given, ...], moved: Tensor | None = None) -> list[Function]:
+    """The functions whose derivatives are assumed to be such: of arguments in which ``moved`` stands. Raises
+    NotCovered where one has a kink.
+    """
+    own = [g for g in given if g.tensor != moved]  # a point is put in afterwards
+    stands = {moved}
+    for _ in own:
+        stands |= {g.tensor for g in own if stands & ix.tensors(g.value.entry())}
+    everything = [n for e in (energy, *(g.value.entry() for g in own)) for n in ix.walk(e)]
+    called = {
+        (n.function, n.order)
+        for n in everything
+        if isinstance(n, ix.Call) and (moved is None or stands & ix.tensors(n))
+    }
     found = sorted(f for f in called if f[0] not in ("exp", "log"))
     for name, order in found:
         if fn.domain_of(name, order + 1) != fn.ANY:

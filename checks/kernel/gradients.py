@@ -103,7 +103,8 @@ class _Related:
         self.plain = [side.entry(*self.places) for side in (s.lhs, s.rhs)]
         self.formulas = [o.formula() for o in found]
         energies = [o.term.data[0].entry() for o in found]
-        self.functions = sorted({f for e in energies for f in differentiated(e, s.given)})
+        own = zip(energies, (o.term.data[1] for o in found), strict=True)
+        self.functions = sorted({f for e, t in own for f in differentiated(e, s.given, t)})
         entries = [side.entry(*self.places) for side in sides]
         values = [v.entry(*places("z", t.dims)) for o in found for t, v in o.moved]
         exprs = (*self.plain, *entries, *self.formulas, *energies, *values, *mentioned(self.functions))

@@ -42,7 +42,7 @@ from checks.kinds.order import Order
 from checks.kinds.positive import Positive, SigmoidNegative
 from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import Recurrence
-from checks.kinds.stacked import Pruned, Stacked
+from checks.kinds.stacked import PrunedArguments, Stacked
 from checks.kinds.stationary import Stationary, point_entry
 from checks.statement import Definition, Identity, Malformed, kind, parts
 from derivations.calculus import index as ix
@@ -75,7 +75,7 @@ def _identity(name: str, part: Identity) -> list[Theorem]:
 def _stacked(name: str, part: Stacked) -> list[Theorem]:
     found = []
     for n, dims in enumerate(product(*(summands(dim) for dim in part.lhs.shape())), 1):
-        left, right = (Pruned((Part((side,), dims),)) for side in (part.lhs, part.rhs))
+        left, right = (PrunedArguments((Part((side,), dims),)) for side in (part.lhs, part.rhs))
         found += equalities(f"{name}_block{n}", Identity(left, right, part.given, nonzero=part.nonzero))
     return found
 

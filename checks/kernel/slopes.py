@@ -49,7 +49,9 @@ def _steep(
     where: dict[Index, int],
 ) -> Theorem:
     lines = [f"Theorem {name} :", "  ~ (", *context.header()]
-    derivatives, proofs = differentiable(context, differentiated(s.energy.entry(), s.given), instance)
+    derivatives, proofs = differentiable(
+        context, differentiated(s.energy.entry(), s.given, s.variable), instance
+    )
     lines += derivatives
     if context.free:
         lines.append(filled(context.everywhere()))

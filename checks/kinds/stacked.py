@@ -52,6 +52,18 @@ class Pruned(Term):
         return self.args[0].latex()
 
 
+class PrunedArguments(Pruned):
+    """A term whose entries leave such products out of the arguments of functions alone."""
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return _within_calls(self.args[0].entry(*at))
+
+
+def _within_calls(expr: ix.Expr) -> ix.Expr:
+    prune = without_zeros if isinstance(expr, ix.Call) else _within_calls
+    return ix.rebuild(expr, tuple(map(prune, ix.children(expr))))
+
+
 def _choices(shape: tuple[str, ...]) -> list[tuple[str, ...]]:
     return list(product(*(summands(dim) for dim in shape)))
 

@@ -217,7 +217,8 @@ D_RULE = entry(phi_q @ (phi_k.T @ Ones((), (N,))), i)
 
 def _remark(a: KsvdAssumptions) -> All:
     by_rows = phi_q[i].T @ phi_k[j] / row_sum
-    point = Point(((N, 2), (P, 2)), ((ksvd.phi_q, ((1, 2), (8, 4))), (ksvd.phi_k, ((2, 1), (1, 2)))))
+    positive, (values_q, values_k) = _positive_features(), map(_positive, (ksvd.phi_q, ksvd.phi_k))
+    point = Point(((N, 2), (P, 2)), ((values_q, ((1, 2), (8, 4))), (values_k, ((2, 1), (1, 2)))))
     shared = Given(ksvd.d, (i,), row_sum ** Fraction(-1, 2), "both scores carry D̂^(-1/2)")
     same = Fact("the kernel of the scores less that of the remark", _theory(a, "symmetric") - by_rows, "=")
     return All(
@@ -229,7 +230,7 @@ def _remark(a: KsvdAssumptions) -> All:
         Definition(as_term(D_SUMS)[i], D_RULE, label="D̂"),
         Definition(e_x, D_ROOT @ W_ex.T @ phi_q_x, label="the score e as printed"),
         Definition(r_x, D_ROOT @ W_rx.T @ phi_k_x, label="the score r as printed"),
-        Rule((), same, point, (shared,), label="scores with D̂^(-1/2)"),
+        Rule((), same, point, (shared, *positive), label="scores with D̂^(-1/2)"),
         _cosine(ksvd.phi_q_x, "q", positive=False),
         _cosine(ksvd.phi_k_x, "k", positive=False),
     )
@@ -240,9 +241,14 @@ def _positive_features() -> tuple[Given, ...]:
     found = []
     for tensor in (ksvd.phi_q, ksvd.phi_k):
         at = tuple(Index(name, dim) for name, dim in zip("if", tensor.dims, strict=True))
-        values = Tensor(f"{tensor.name}+", tensor.dims, tensor.latex, positive=True)
-        found.append(Given(tensor, at, as_term(values)[at], "an entry of a row; exponentials are positive"))
+        value = as_term(_positive(tensor))[at]
+        found.append(Given(tensor, at, value, "an entry of a row; exponentials are positive"))
     return tuple(found)
+
+
+def _positive(tensor: Tensor) -> Tensor:
+    """What stands for features as positive numbers."""
+    return Tensor(f"{tensor.name}+", tensor.dims, tensor.latex, positive=True)
 
 
 def _repaired(a: KsvdAssumptions) -> All:

@@ -158,7 +158,8 @@ claim(
     derivation=ksvd.derive,
     legs=(tensor_legs.unit_triplets, tensor_legs.softmax_triplets, solver_legs.other_decompositions),
     where=NOTATION,
-    notes="Theorem 2.2 is used in the wrong direction: its factors are orthonormal, those of (7) need "
+    notes="What is said of the other solutions follows from KᵀKh = σ²h and (e), and is none of (a) to (f). "
+    "Theorem 2.2 is used in the wrong direction: its factors are orthonormal, those of (7) need "
     "not be. The reading of training as a singular value decomposition depends on it, too.",
 )
 

@@ -148,7 +148,9 @@ claim(
     where=ETA_WHERE
     + r" $W\in\mathbb{R}^{n\times d_v}$: any matrix. The line in $z$ alone has one token, of value 1.",
     notes="A step multiplies u - c, which lies in the range of G, by 1 - 2ηG, whose eigenvalues there lie "
-    "between -1 and 1. Without a regulariser such steps take the alignments to 0, and AV itself is left "
+    "between -1 and 1: with (a), (c) and (d) this gives the limit for several tokens, which no theorem of "
+    "Rocq states; only (e) is about a limit. Without a regulariser such steps take the alignments to 0, and "
+    "AV itself is left "
     "unless it is 0. With it, the limit may differ from AV: n = 1, d_v = 2, V = (1, 0), start (0, 1) and "
     "η = 1/2 lead to (1, 1) in one step. For F = u³ with its regulariser (58) no step size serves all "
     "starts: one token of value 1 runs off from z = -2, since each step subtracts at least 9η. One leg "

@@ -232,7 +232,8 @@ claim(
     where=CLASSES_WHERE + r" $[k=0]$ is 1 for $k=0$ and 0 for any other step; $\kappa$ is the kernel; "
     r"$x_\cdot$, $\tilde y_\cdot$: those of all examples.",
     notes="Item (ii) and the last paragraph print Δf_{θ_0} = 0, as corrected: the paragraph after (4) alone "
-    "has k. The printed x_i in Δh_{θ_0}(x_i) is harmless: the value is the same at every position.",
+    "has k. The printed x_i in Δh_{θ_0}(x_i) is harmless: the value is the same at every position. "
+    "Rocq's theorem that it fails lets [k=0] be any number; the counterexample is at 0.",
 )
 
 NULL = ("eps", "eps(x)")

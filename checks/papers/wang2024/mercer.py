@@ -113,8 +113,10 @@ claim(
     "The sigmoid kernel is not Mercer",
     words="tanh(γ xᵀy + c) is not positive semidefinite, whatever γ ≠ 0 and c are.",
     literal=NEVER,
-    where=POINTS + r"parameters $\gamma,c$ as in the list of kernels. $h$: any vector of the domain other "
-    r"than 0 with $0$, $\pm h$ and $\tfrac12h$ in it.",
+    where=r"$x$ the points, vectors of the domain in $\mathbb{R}^d$, and $w$ the weights, as each line says; "
+    r"parameters $\gamma,c$ as in the list of kernels. $h$: any vector of the domain other than 0 with $0$, "
+    r"$\pm h$ and $\tfrac12h$ in it. Only $(ah)^\top(bh)=ab\,\|h\|^2$ enters: Rocq's $h$ is the number "
+    r"$\|h\|$, its points are numbers.",
     notes="Shown for every γ ≠ 0 and every c, on any domain that contains 0, ±h and h/2 for some h ≠ 0, so "
     "also on [-1, 1]^d. For γ = 0 the kernel is the constant tanh c, not below 0 for c ≥ 0. The list calls "
     "all its kernels Mercer; the paper corrects this for the sigmoid in the sentence that is judged here.",

@@ -14,7 +14,7 @@ from checks.kernel.obligations import Exported, export
 from checks.kinds.extremum import Extremum
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
-from checks.kinds.stacked import Pruned, Stacked
+from checks.kinds.stacked import PrunedArguments, Stacked
 from checks.kinds.stationary import Stationary
 from checks.run import ledger, proofs, prove
 from checks.run.registry import load
@@ -78,7 +78,7 @@ def alone(part: Extremum) -> Follows:
 def blocks(part: Stacked) -> list[Identity]:
     """The equalities of the blocks of stacked objects."""
     every = product(*(summands(dim) for dim in part.lhs.shape()))
-    sides = [[Pruned((Part((side,), dims),)) for side in (part.lhs, part.rhs)] for dims in every]
+    sides = [[PrunedArguments((Part((side,), dims),)) for side in (part.lhs, part.rhs)] for dims in every]
     return [Identity(left, right, part.given, nonzero=part.nonzero) for left, right in sides]
 
 
