@@ -30,31 +30,31 @@ class _Axes:
         ys = [y for line in lines for _, y in line.points if y > 0]
         self.x_ticks = _spread(sorted(set(xs)))
         self.low_x, self.high_x = math.log(min(xs)) - 0.2, math.log(max(xs)) + 0.2
-        zeros = any(y == 0 for line in lines for _, y in line.points)
-        self.y_ticks = _ticks(min(ys) / (2 if zeros else 1), max(ys))
+        self.zeros = any(y == 0 for line in lines for _, y in line.points)
+        self.y_ticks = _ticks(min(ys) / (2 if self.zeros else 1), max(ys))
 
     def x(self, value: float) -> float:
         return LEFT + (math.log(value) - self.low_x) / (self.high_x - self.low_x) * (WIDTH - LEFT - RIGHT)
 
     def y(self, value: float) -> float:
-        """Zero has no logarithm: it is drawn on the bottom line."""
+        """Zero has no logarithm: it is drawn on the bottom line, which says so."""
         low, high = math.log(self.y_ticks[0]), math.log(self.y_ticks[-1])
         part = (math.log(value) - low) / (high - low) if value > 0 else 0
         return HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM)
 
     def drawn(self, x_name: str, y_name: str) -> list[str]:
         parts = [f'<text x="{LEFT}" y="{TOP - 6}">{html.escape(y_name)}</text>']
-        for tick in self.y_ticks:
-            y = self.y(tick)
+        for n, tick in enumerate(self.y_ticks):
+            y, label = self.y(tick), "0" if self.zeros and n == 0 else _label(tick)
             parts.append(
                 f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
-                f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_label(tick)}</text>'
+                f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
             )
         for tick in self.x_ticks:
             x = self.x(tick)
             parts.append(
                 f'<path class="grid" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
-                f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{tick:,.0f}</text>'
+                f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{_counted(tick)}</text>'
             )
         middle = (LEFT + WIDTH - RIGHT) / 2
         return [
@@ -76,7 +76,12 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _label(tick: float) -> str:
-    return f"{tick:.3g}" if 1e-3 < tick < 1e5 else f"1e{round(math.log10(tick))}"
+    digit, _, power = f"{tick:.0e}".partition("e")
+    return f"{tick:.3g}" if 1e-3 < tick < 1e5 else f"{digit}e{int(power)}"
+
+
+def _counted(tick: float) -> str:
+    return f"{tick:,.0f}" if tick >= 10 else f"{tick:.3g}"
 
 
 def _spread(values: list[float]) -> list[float]:

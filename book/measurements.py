@@ -157,7 +157,7 @@ def bounds(ledger: Ledger) -> str:
     lines = [Line(dtype, at, colour) for colour, (dtype, at) in enumerate(found.items())]
     lines.append(Line("the bound", [(n, 1.0) for n in lengths], COLOURS - 1, dashed=True))
     largest = max(ratio for at in found.values() for _, ratio in at)
-    count = len({r["leg"] for r in rows})
+    count = len({r["leg"] for r in rows if _worst(r, proved=True)})
     said = (
         f"{count} checks on attention tensors of up to {lengths[-1]:,} tokens: at each length the error that "
         f"comes nearest to its proved bound. It is at most {largest:.2g} times the bound."

@@ -59,7 +59,7 @@ def notation(statement: Any) -> list[str]:
         for name, meaning in _named(term):
             if name in given:
                 continue
-            if name in printed:
+            if name in printed or (isinstance(term, Previous) and flat(name) in map(flat, printed)):
                 raise Malformed(f"{name} stands for a symbol and for {meaning}")
             if names.setdefault(name, meaning) != meaning:
                 another = "; grad(E, x, name) names E" if isinstance(term, Gradient) else ""

@@ -39,7 +39,13 @@ from derivations.calculus.gradients import (
     SymbolicPower,
 )
 from derivations.calculus.index import Index, Tensor, summands
-from derivations.calculus.naming import canonical, is_size, may_be_negative
+from derivations.calculus.naming import (
+    canonical,
+    is_size,
+    may_be_negative,
+    reads_as_entry,
+    size_words,
+)
 from derivations.calculus.program import Program, Raw
 from derivations.calculus.term import (
     ONE,
@@ -138,9 +144,14 @@ def _symbols(statement: Any) -> None:
     scalars = {name for t in tensors_of(statement) if not t.dims for name in (t.name, t.latex)}
     scalars |= {EXPONENT.name} if any(isinstance(t, SymbolicPower) for t in terms) else set()
     names = {i.name for i in indices}
+    names |= {i.latex.strip() for i in indices}
     for scalar in scalars:
         if names & set(re.findall(r"_\{?(\w)\}?$", scalar)):
             raise Malformed(f"{scalar} is a symbol, and is printed as an entry is")
+    for tensor in tensors_of(statement):
+        if not tensor.dims and reads_as_entry(tensor.symbol, names):
+            raise Malformed(f"{tensor.symbol} is a symbol, and is printed as an entry is")
+    _scoped_names(statement, names)
     written = {i for t in terms for i in _indices(t.data)}  # a sum of what lacks its index is no sum below
     written |= set(_indices(getattr(statement, "multipliers", ())))
     inside = {i for t in terms for expr in entries(t) for i in _bound_and_free(expr)}
@@ -173,6 +184,47 @@ def _symbols(statement: Any) -> None:
         for key in (tensor.name, _printed(tensor)):
             if seen.setdefault(key, tensor) != tensor:
                 raise Malformed(f"two different symbols are called {tensor.symbol}")
+
+
+def _scoped_names(statement: Any, names: set[str]) -> None:
+    """What is the same for all values of an index is not printed with its letter where that runs."""
+    inside: set[tuple[str, str]] = set()
+    outside: set[tuple[str, str]] = set()
+    for term in terms_of(statement):
+        for part, bound in _with_bound(term, frozenset()):
+            name = _named_by_letters(part)
+            if not _binds(part) and reads_as_entry(name, bound):
+                raise Malformed(f"{name} is one for all values of an index, and is printed as an entry is")
+            if _binds(part):
+                for letter in (letter for letter in names if reads_as_entry(name, {letter})):
+                    (inside if letter in bound else outside).add((name, letter))
+    free_letters = {i.latex.strip() for t in terms_of(statement) for i in free(t)}
+    if both := {name for name, letter in inside & outside if letter not in free_letters}:
+        raise Malformed(f"{', '.join(sorted(both))} stands where an index of its name runs, and elsewhere")
+
+
+def _binds(term: Term) -> bool:
+    return isinstance(term, SumOver | Stack | Softmax)
+
+
+def _named_by_letters(term: Term) -> str:
+    """How a symbol, a size, a function, or the range of a sum is printed; "" of other terms."""
+    if _binds(term):
+        return str(term.data.dim)
+    if isinstance(term, Symbol):
+        return term.data.symbol
+    return str(term.data) if isinstance(term, Size) else term.data[1] if isinstance(term, Apply) else ""
+
+
+def _with_bound(term: Term, bound: frozenset[str]) -> Iterator[tuple[Term, frozenset[str]]]:
+    """The parts of a term that are printed whole, with the letters of the indices that run there."""
+    yield term, bound
+    if isinstance(inner := picked_from(term), Symbol):
+        return
+    more = term.data if isinstance(term.data, tuple) else ()
+    within = bound | {term.data.latex.strip()} if _binds(term) else bound
+    for part in (*inner.args, *(x for x in more if isinstance(x, Term))):
+        yield from _with_bound(part, within)
 
 
 def _alike(statement: Any) -> None:
@@ -238,6 +290,8 @@ def _names(statement: Any, terms: list[Term], indices: set[Index]) -> None:
     dims |= {part for i in indices for part in summands(i.dim)} | numbers
     dims |= {part for t in terms for d in _dims(t) for part in summands(d)}
     for dim in dims - {"1"}:
+        if {i.name for i in indices} & set(size_words(dim)):
+            raise Malformed(f"the size {dim} is written with the letter of an index")
         if not is_size(dim):
             raise Malformed(f"a dimension has a name, or is written with names, not {dim!r}")
         if len(dim) > 1 and dim.isalpha() and set(dim) <= dims:

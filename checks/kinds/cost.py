@@ -25,11 +25,12 @@ from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.statement import Given, Kind, Malformed, sized, tensors_of
 from derivations.calculus import index as ix
+from derivations.calculus import order
 from derivations.calculus import signs as sg
 from derivations.calculus.components import evaluate
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.naming import is_atom
-from derivations.calculus.term import Term, as_term, free
+from derivations.calculus.term import NonConformable, Term, as_term, free
 from derivations.calculus.unicode import unicode_math
 
 T = sp.Symbol("t", positive=True)
@@ -401,6 +402,10 @@ def _check(s: Cost) -> None:
             raise Malformed(f"a line of the plan computes {idle.tensor.name}, which nothing uses")
     if s.plan == s.base:
         raise Malformed("a plan is compared with itself")
+    if any(order.is_mask(t) for line in (*s.plan, *s.base) for t in _read(line)):
+        raise Malformed(
+            "a plan has no masks: their products with 0 and 1 would be counted, and are not printed"
+        )
     if bool(s.base) != (s.base_computes is not None):
         raise Malformed("the plan that is compared with computes something as well")
     if not all(_from_one(s.expression(value)) for _, value in s.domain):
@@ -530,10 +535,19 @@ def _miscounted(s: Cost, counted: sp.Expr) -> str:
 
 
 def _has_delta(s: Cost) -> bool:
-    entries = (
-        line.term.entry(*(Index(f"e{n}#", d) for n, d in enumerate(line.term.shape()))) for line in s.plan
-    )
-    return any(isinstance(node, ix.Delta) for entry in entries for node in ix.walk(entry))
+    return any(isinstance(node, ix.Delta) for line in s.plan for node in ix.walk(_entry(line)))
+
+
+def _entry(line: Assign) -> ix.Expr:
+    return line.term.entry(*(Index(f"e{n}#", d) for n, d in enumerate(line.term.shape())))
+
+
+def _read(line: Assign) -> set[Tensor]:
+    """What a line reads; nothing of one that does not fit together, which is said elsewhere."""
+    try:
+        return ix.tensors(_entry(line))
+    except (NonConformable, ValueError):
+        return set()
 
 
 def agrees(counted: sp.Expr, printed: sp.Expr, s: Cost) -> bool:

@@ -45,6 +45,8 @@ from checks.tensors.core.errors import TensorError
 from checks.tensors.core.inputs import make_instance
 
 WIDTH = 64
+MONTH = 30 * 24 * 3600
+"""Seconds beyond which no rank is waited for."""
 
 
 @dataclass
@@ -248,7 +250,7 @@ def climbing_legs(
 ) -> tuple[list[Climb], dict[str, list[str]]]:
     """The climbing legs of these claims, of those named if any are, and the claims that each serves.
 
-    Raises UnknownClaim, and TensorError for a name that is none of them.
+    Raises UnknownClaim, and TensorError for a name that is none of them, and where there are none.
     """
     found: list[Climb] = []
     users: dict[str, list[str]] = {}
@@ -260,6 +262,8 @@ def climbing_legs(
         raise TensorError(
             f"no leg {', '.join(sorted(unknown))} has lengths; these have: {', '.join(sorted(users))}"
         )
+    if not found:
+        raise TensorError("none of these claims has a check with lengths")
     return [climb for climb in found if not legs or leg_name(climb) in legs], users
 
 
@@ -312,6 +316,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--timeout", type=float, default=600, help="seconds to wait for another rank")
     parser.add_argument("--no-rates", dest="rates", action="store_false", help="do not measure rates")
     a = parser.parse_args(argv)
+    if a.max_tokens < 64 or not 0 < a.timeout < MONTH:
+        parser.error(f"--max-tokens is at least 64, --timeout above 0 and below {MONTH} s")
     try:
         require_memory(a.max_tokens, resolve_device(a.device))
         with losses_noticed(), connected(a.device, a.timeout) as ranks:

@@ -214,7 +214,7 @@ def _signed(wanted: Form, pieces: list[Piece], given: Sequence[Given], strictly:
     strict = [n for n, p in enumerate(pieces) if strictly and given[p.given].relation == ">"]
     if strictly and not strict:
         return []
-    used = _program(table, free, strict)
+    used = _program(table, free, strict) if table else []  # no monomial: 0 is compared with 0
     return _solved(wanted, [pieces[n] for n in used])
 
 

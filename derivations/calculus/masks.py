@@ -76,13 +76,19 @@ class Previous(Pick):
 
 
 def not_later(l: Index, i: Index) -> Term:
-    """[l ≤ i]: the entries of a causal mask."""
-    return NotLater((), (l, i))
+    """[l ≤ i]: the entries of a causal mask. Raises ValueError for indices of two ranges."""
+    return NotLater((), _in_one_range(l, i))
 
 
 def earlier(l: Index, i: Index) -> Term:
-    """[l < i]."""
-    return Earlier((), (l, i))
+    """[l < i]. Raises ValueError for indices of two ranges."""
+    return Earlier((), _in_one_range(l, i))
+
+
+def _in_one_range(l: Index, i: Index) -> tuple[Index, Index]:
+    if l.dim != i.dim:
+        raise ValueError(f"{l.name} and {i.name} run over {l.dim} and {i.dim}: a mask has one range")
+    return l, i
 
 
 def previous(array: Term | Tensor, i: Index, start: Term | Tensor | None = None) -> Term:

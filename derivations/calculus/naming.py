@@ -7,6 +7,7 @@ stands beside other symbols as it is; 2N, a/b or A+B need parentheses.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from fractions import Fraction
 from functools import lru_cache
 
@@ -134,14 +135,40 @@ def may_be_negative(size: str) -> bool:
     return least < 0
 
 
+def _beside_the_base(latex: str) -> list[list[str]]:
+    """The letters beside the base of a name, in its scripts and arguments, by runs of letters side by side;
+    words in upright letters have none.
+    """
+    words = r"\\(?:mathrm|text|textrm|operatorname)\s*\{[^{}]*\w{2,}[^{}]*\}"
+    runs: list[list[str]] = [[]]
+    for token in _flat(_tokens(re.sub(words, "w", latex))):
+        if (len(token) == 1 and token.isalpha()) or token in _GREEK:
+            runs[-1].append(token)
+        elif token not in _STYLES | _OVER:
+            runs.append([])
+    runs = [run for run in runs if run]
+    return runs[1:]
+
+
+def reads_as_entry(latex: str, indices: Collection[str]) -> bool:
+    """Whether a name looks like an entry at one of the indices: of two letters side by side one is enough;
+    more are a word where not all of them are indices.
+    """
+    runs = _beside_the_base(spelled(latex))
+    return any((any if len(run) < 3 else all)(letter in indices for letter in run) for run in runs)
+
+
 def is_size(latex: str) -> bool:
     """Whether it is a name of its own, or a sum, difference, product or quotient of names and numbers that
     says its value; a power would be taken for a letter.
     """
+    if not set(re.findall(r"\\[A-Za-z]+", latex)) <= _GREEK | _WRAPS | _SPACES or re.search(r"[()<>]", latex):
+        return False  # a floor or a remainder may be 0
     if is_atom(latex):
         return "^" not in latex
     words = size_words(latex)
-    return all(w in "+-/" or w.isdigit() or is_atom(w) for w in words) and words[0] not in "+-/"
+    named = all(w in "+-/" or (w.isdigit() and int(w)) or is_atom(w) for w in words)
+    return named and words[0] not in "+-/"
 
 
 def power_of(latex: str) -> tuple[str, str]:

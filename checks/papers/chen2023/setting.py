@@ -15,7 +15,7 @@ tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 D, DQ, DK, DV = "d", "d_q", "d_k", "d_v"
 B, BX, BZ, M = "b", "b_X", "b_Z", "M"
-k_ = Index("k", N)
+k_ = Index("l", N)
 
 
 def _vectors(name: str, width: str) -> Tensor:

@@ -70,6 +70,20 @@ def test_every_type_and_length_is_in_the_file_with_what_it_ran_on(tmp_path, one_
     assert row["evidence"][0]["error"] == 1.0 and row["evidence"][0]["bound"] == 2.0
 
 
+@pytest.mark.parametrize("option", [("--max-tokens", "0"), ("--max-tokens", "63"), ("--timeout", "inf")])
+def test_lengths_and_times_that_cannot_be_are_refused(tmp_path, one_claim, option, capsys):
+    with pytest.raises(SystemExit) as ended:
+        scale.main(["--out", str(tmp_path / "scale.json"), *option])
+    assert ended.value.code == 2 and "--max-tokens is at least 64" in capsys.readouterr().err
+    assert not (tmp_path / "scale.json").exists()
+
+
+def test_claims_without_lengths_are_said_to_have_none(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(scale, "select", lambda ids: [Claim("p/eq1", "", "", None, "", legs=(solver_leg,))])
+    assert scale.main(["--out", str(tmp_path / "scale.json"), "--no-rates", "--max-tokens", "1024"]) == 2
+    assert "none of these claims has a check with lengths" in capsys.readouterr().err
+
+
 def test_a_check_that_is_in_float64_whatever_is_asked_is_not_given_as_another_type(tmp_path, monkeypatch):
     @climbing()
     def float64_leg(n, assumptions, options):
