@@ -200,13 +200,11 @@ def kept_keys(
     """A subset of the n keys for each query: ``kept`` keys around the circle from that of its own token on.
 
     At equal steps, or side by side with the pattern "window" (all keys are both). ``queries``: how many
-    tokens there are, where equally many have one key. rows (b,) -> (b, kept), distinct. Raises TensorError
-    for more than n keys, and unless n divides ``queries``.
+    tokens there are, where equally many have one key (else see `checks.tensors.systems.attention.kept_mask`).
+    rows (b,) -> (b, kept), distinct if kept <= n. Raises TensorError otherwise.
     """
     if not 1 <= kept <= n:
         raise TensorError(f"{kept} keys kept of {n}")
-    if queries is not None and queries % n:
-        raise TensorError(f"{n} keys do not divide {queries} tokens")
     step = 1 if pattern == "window" else n // kept
     own = rows if queries is None else rows * n // queries
     return (own[:, None] + torch.arange(kept, device=rows.device) * step) % n

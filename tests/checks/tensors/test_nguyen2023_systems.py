@@ -120,7 +120,6 @@ def test_shapes_that_do_not_fit_are_refused():
         lambda: systems.convolve(x, torch.ones(3), (4, 6)),
         lambda: systems.convolve(x, torch.ones(3, 3), (5, 5)),
         lambda: systems.kept_keys(torch.arange(3), 4, 5),
-        lambda: systems.kept_keys(torch.arange(9), 3, 1, queries=10),
         lambda: systems.attend(own(), kernel="cosine"),
         lambda: systems.combine([x], torch.ones(2, 5, 5)),
         lambda: systems.residual(x, *torch.ones(3, 4, 5)),
