@@ -11,6 +11,7 @@ Nothing of size N x N is formed beyond 8192 x 8192 entries.
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 
@@ -30,10 +31,11 @@ BLOCK_BYTES, GPU_BLOCK_BYTES = 1 << 22, 1 << 29
 class Reading:
     """Where the layers of (9) and (10) can be read in two ways; the defaults carry out gradient descent.
 
-    ``query_is_key``: the query attends to itself as well, as if it were an example with its placeholder
-    outcome. ``divide``: heads are divided by the number of keys (P = I/N in (10)); None: all but softmax,
-    whose weights already sum to one. ``empty_slot``: queries enter as (x, 0), and the start is added to what
-    is read, instead of as (x, -start). Only attention that looks at the outcomes can tell the two apart.
+    ``query_is_key``: every query is a key as well, for itself and for the other queries, as if it were an
+    example with its placeholder outcome. ``divide``: heads are divided by the number of keys (P = I/N in
+    (10)); None: all but softmax, whose weights already sum to one. ``empty_slot``: queries enter as (x, 0),
+    and the start is added to what is read, instead of as (x, -start). Only attention that looks at the
+    outcomes can tell the two apart.
     """
 
     query_is_key: bool = False
@@ -100,16 +102,21 @@ class Transformer(nn.Module):
 
     def tokens(self, x: torch.Tensor, y: torch.Tensor, queries: torch.Tensor, start: float) -> torch.Tensor:
         """The input (..., N + K, s) from x (..., N, d), y (..., N, C-1) and queries (..., K, d). Raises
-        TensorError.
+        TensorError for other shapes, and for another dtype than that of the parameters.
         """
-        if x.shape[-1] != self.width or y.shape[-1] != self.classes - 1 or queries.shape[-1] != self.width:
+        fit = x.ndim == queries.ndim > 1 and x.shape[-1] == queries.shape[-1] == self.width
+        fit = fit and x.shape[:-2] == queries.shape[:-2] and y.shape == (*x.shape[:-1], self.classes - 1)
+        if not fit:
             raise TensorError(
                 f"x {tuple(x.shape)}, y {tuple(y.shape)}, queries {tuple(queries.shape)}: the widths must be "
-                f"{self.width}, {self.classes - 1}, {self.width}"
+                f"{self.width}, {self.classes - 1}, {self.width}, batches and the examples of x and y as many"
             )
         slot = 0.0 if self.reading.empty_slot else -start
         blank = y.new_full((*queries.shape[:-1], self.classes - 1), slot)
-        return torch.cat([torch.cat([x, y - start], -1), torch.cat([queries, blank], -1)], -2)
+        tokens = torch.cat([torch.cat([x, y - start], -1), torch.cat([queries, blank], -1)], -2)
+        if tokens.dtype != (own := next(self.parameters()).dtype):
+            raise TensorError(f"the tokens are {tokens.dtype} and the parameters {own}")
+        return tokens
 
     def layer(self, number: int, tokens: torch.Tensor, count: int, last: bool = False) -> torch.Tensor:
         """Equation (10): the tokens (..., N + K, s) after a layer; only those of the queries where it
@@ -149,7 +156,8 @@ class DescentTransformer(Transformer):
     """The designed transformer: only rates and kernel parameters can be trained.
 
     ``rates``: one number for all layers, or (layers,), or (layers, C-1) for the rates α_k^(c) of (4).
-    ``bias`` adds head 2, which needs a kernel that is constant and not 0 at zero keys. ``jacobian``
+    ``bias`` adds head 2, which needs a kernel that is constant and not 0 at zero keys; it gives the mean of
+    what is left of the outcomes, with softmax over the queries N/(N + K) times that. ``jacobian``
     "diagonal" is the value matrix as printed; "full" multiplies its lower block by the derivative of the
     softmax at 0, (I - 11ᵀ/C)/C. Raises TensorError for a kernel without a constant head.
     """
@@ -196,7 +204,7 @@ class DescentTransformer(Transformer):
         found = [(Weights(covariates, covariates, value, project), self.divide)]
         if self.bias:
             constant = self.kernel.constant()
-            # the softmax of equal scores is 1/N already
+            # the softmax of equal scores is 1/N already (over the queries 1/(N + K))
             scaled = project if constant is None else project / constant
             found.append((Weights(nothing, nothing, value, scaled), constant is not None))
         return found
@@ -205,8 +213,9 @@ class DescentTransformer(Transformer):
 class TrainedTransformer(Transformer):
     """All matrices of all heads and layers are trained; entries start normal with deviation ``deviation``.
 
-    The kernel's own parameters stay: W_Q and W_K contain them. Heads are divided by the number of keys as in
-    the designed transformer, so that a trained one can be used with contexts of another size.
+    The kernel's own parameters stay, in a copy of it: W_Q and W_K contain them. Heads are divided by the
+    number of keys as in the designed transformer, so that a trained one can be used with contexts of another
+    size.
     """
 
     def __init__(
@@ -221,6 +230,7 @@ class TrainedTransformer(Transformer):
         generator: torch.Generator | None = None,
         reading: Reading | None = None,
     ) -> None:
+        kernel = copy.deepcopy(kernel)  # others may train theirs
         super().__init__(classes, width, kernel, layers, reading or Reading())
         if heads < 1:
             raise TensorError(f"{heads} heads; at least 1 is needed")

@@ -19,6 +19,12 @@ ALIGNMENTS = ("first member", "second member")
 STATES = ("attention", "zero")
 
 
+def require_dense(x: torch.Tensor) -> None:
+    """Raises TensorError for tokens x (..., n, d) too many to form A."""
+    if x.shape[-2] > DENSE_LIMIT:
+        raise TensorError(f"{x.shape[-2]} tokens: this module forms A; the limit is {DENSE_LIMIT}")
+
+
 class NonlinearHead(nn.Module):
     """The non-linear attention head of Section 7: x (..., n, d) -> Z^(T) (..., n, d_v).
 
@@ -29,7 +35,8 @@ class NonlinearHead(nn.Module):
     - `alignment` "first member" of (74), c_j = u_j(AV); "second member", v_jᵀ AᵀA v_j, is a product only
       where d_v = n, and a different number there.
     - (78) and (80) as printed multiply (n, n), (n,) and (d_v, n): no product unless d_v = 1; they are not
-      offered. With "printed" and F = u² from Z^(0) = AV the head returns ordinary attention whatever T is.
+      offered. With "printed", F = u² and the first member, from Z^(0) = AV, the head returns ordinary
+      attention whatever T is; with the second member it does not.
       Raises TensorError for unknown knobs, for "second member" where d_v != n, and beyond 8192 tokens.
     """
 
@@ -61,8 +68,7 @@ class NonlinearHead(nn.Module):
 
     def weights(self, x: torch.Tensor) -> torch.Tensor:
         """A, (..., n, n)."""
-        if x.shape[-2] > DENSE_LIMIT:
-            raise TensorError(f"{x.shape[-2]} tokens: this module forms A; the limit is {DENSE_LIMIT}")
+        require_dense(x)
         q, k = self.query(x), self.key(x)
         return torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1)
 
@@ -111,8 +117,10 @@ class ModernHopfield(nn.Module):
 
     def __init__(self, beta: float, steps: int = 1) -> None:
         super().__init__()
-        if not beta > 0 or steps < 1:
-            raise TensorError(f"beta {beta} and {steps} steps: beta must be positive, steps at least 1")
+        if not 0 < beta < math.inf or steps < 1:
+            raise TensorError(
+                f"beta {beta} and {steps} steps: beta must be positive and finite, steps at least 1"
+            )
         self.beta, self.steps = beta, steps
 
     def forward(self, queries: torch.Tensor, patterns: torch.Tensor) -> torch.Tensor:
@@ -134,20 +142,19 @@ class EnergyAttention(nn.Module):
     part of (5) for one head. Tokens enter as queries and as keys, so the update has two parts, A K W_qᵀ + Aᵀ
     Q W_kᵀ: attention with keys for values, and a pull on the keys by the queries that attend to them, which
     ordinary attention lacks. There is no free value matrix. beta None is 1/sqrt(d_k). Raises TensorError for
-    beta <= 0 and beyond 8192 tokens.
+    beta that is not positive and finite and beyond 8192 tokens.
     """
 
     def __init__(self, width: int, key_width: int, beta: float | None = None) -> None:
         super().__init__()
         self.beta = 1 / math.sqrt(key_width) if beta is None else beta
-        if not self.beta > 0:
-            raise TensorError(f"beta is {beta}; a positive number is needed")
+        if not 0 < self.beta < math.inf:
+            raise TensorError(f"beta is {beta}; a positive, finite number is needed")
         self.query, self.key = (nn.Linear(width, key_width, bias=False) for _ in range(2))
 
     def parts(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The update of the tokens as queries and as keys, both (..., n, d)."""
-        if x.shape[-2] > DENSE_LIMIT:
-            raise TensorError(f"{x.shape[-2]} tokens: this module forms A; the limit is {DENSE_LIMIT}")
+        require_dense(x)
         q, k = self.query(x), self.key(x)
         A = torch.softmax(self.beta * q @ k.mT, -1)
         return A @ k @ self.query.weight, A.mT @ q @ self.key.weight
@@ -158,6 +165,7 @@ class EnergyAttention(nn.Module):
 
     def energy(self, x: torch.Tensor) -> torch.Tensor:
         """E(X), (...,)."""
+        require_dense(x)
         scores = self.beta * self.query(x) @ self.key(x).mT
         return -torch.logsumexp(scores, -1).sum(-1) / self.beta
 

@@ -200,8 +200,8 @@ def kept_keys(
     """A subset of the n keys for each query: ``kept`` keys around the circle from that of its own token on.
 
     At equal steps, or side by side with the pattern "window" (all keys are both). ``queries``: how many
-    tokens there are, where several have one key. rows (b,) -> (b, kept), distinct if kept <= n. Raises
-    TensorError otherwise.
+    tokens there are, where equally many have one key (else see `checks.tensors.systems.attention.kept_mask`).
+    rows (b,) -> (b, kept), distinct if kept <= n. Raises TensorError otherwise.
     """
     if not 1 <= kept <= n:
         raise TensorError(f"{kept} keys kept of {n}")

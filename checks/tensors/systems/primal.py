@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
-from torch.nn.functional import normalize
 
 from checks.tensors.core.errors import TensorError
+from checks.tensors.systems.tokens import check_tokens, only_valid
 
 
 class PrimalScores(NamedTuple):
     """What the KSVD loss needs of a layer: e, r (B, H, N, s), W_e, W_r (H, m, s), L (H, s); r, W_r None
-    for e only.
+    for e only. ``tokens`` (B, 1, 1): how many each sequence has; None: N.
     """
 
     e: torch.Tensor
@@ -26,6 +26,7 @@ class PrimalScores(NamedTuple):
     w_e: torch.Tensor
     w_r: torch.Tensor | None
     weights: torch.Tensor
+    tokens: torch.Tensor | None = None
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -52,7 +53,7 @@ class PrimalAttention(nn.Module):
     release does, and W_e, W_r are (H, tokens, s). `scores` "both" or "e_only". `causal` takes cumulative
     means of queries and keys before the feature map, as the release does; f(X) would leak later tokens, so it
     needs `tokens` None. The feature map is z/|z| (zero at zero, where the paper's is undefined), or
-    "identity". Raises TensorError for widths that do not divide, unknown knobs and sequences shorter than
+    "identity". Raises TensorError for sizes that do not fit, unknown knobs and sequences shorter than
     `tokens`.
     """
 
@@ -71,8 +72,10 @@ class PrimalAttention(nn.Module):
         super().__init__()
         _one_of("scores", scores, ("both", "e_only"))
         _one_of("feature map", feature_map, ("cosine", "identity"))
-        if width % heads:
+        if heads < 1 or width < 1 or width % heads:
             raise TensorError(f"width {width} does not divide into {heads} heads")
+        if directions < 1 or (tokens is not None and tokens < 1):
+            raise TensorError(f"{directions} directions, {tokens} rows of f(X): at least 1 of each is needed")
         if causal and tokens is not None:
             raise TensorError("f(X) contains later tokens: a causal layer needs tokens=None")
         self.heads, self.p, self.tokens = heads, width // heads, tokens
@@ -93,7 +96,10 @@ class PrimalAttention(nn.Module):
     def features(self, x: torch.Tensor) -> torch.Tensor:
         """The feature map on projected queries or keys, (B, H, N, p)."""
         x = cumulative_mean(x) if self.causal else x
-        return normalize(x, dim=-1) if self.feature_map == "cosine" else x
+        if self.feature_map == "identity":
+            return x
+        norms = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        return x / norms.masked_fill(norms == 0, 1)
 
     def transformation(self, x: torch.Tensor, valid: torch.Tensor | None = None) -> torch.Tensor | None:
         """f(X), (B, H, tokens, p), or None. With ``valid`` the rows are spread over each sequence's own
@@ -118,35 +124,37 @@ class PrimalAttention(nn.Module):
         ``valid`` (B, N) is True where there is a token; those of a sequence come first. Scores of what is not
         a token are zero.
         """
+        x = check_tokens(x, self.query.in_features, valid)
         if valid is not None and self.causal:
             raise TensorError("a causal layer takes whole sequences only")
         f = self.transformation(x, valid)
 
         def score(layer: nn.Linear, w: torch.Tensor) -> torch.Tensor:
             projected = w if f is None else f.mT @ w  # W_{e|X}, (B, H, p, s)
-            found = self.features(self._heads(layer(x))) @ projected
-            return found if valid is None else found * valid[:, None, :, None]
+            return self.features(self._heads(only_valid(layer(x), valid))) @ projected
 
         e = score(self.query, self.w_e)
         r = None if self.w_r is None else score(self.key, self.w_r)
         mixed = self.combine(e if r is None else torch.cat([e, r], -1))
         out = self.output(mixed.transpose(1, 2).flatten(2))
-        return out, PrimalScores(e, r, self.w_e, self.w_r, self.weights)
+        counts = None if valid is None else valid.sum(1).clamp(min=1)[:, None, None]
+        return out, PrimalScores(e, r, self.w_e, self.w_r, self.weights, counts)
 
 
 def ksvd_objective(scores: PrimalScores, objective: str = "paper") -> torch.Tensor:
     """J of (11) for every sample and head, (B, H).
 
     "paper": 1/2 sum_i e_i' Lambda e_i + 1/2 sum_j r_j' Lambda r_j - Tr W_e' W_r, with Lambda = `weights`,
-    which must not be negative. "released": the mean over tokens for the sums, Lambda = weights², so J with
-    weights² / N. For e only, r and W_r are replaced by nothing and W_e: 1/2 sum_i e_i' Lambda e_i - 1/2 Tr
-    W_e' W_e. Raises TensorError for an unknown objective or a negative Lambda.
+    which must not be negative. "released": the mean over a sequence's own N tokens for the sums, Lambda =
+    weights², so J with weights² / N. For e only, r and W_r are replaced by nothing and W_e: 1/2 sum_i e_i'
+    Lambda e_i - 1/2 Tr W_e' W_e. Raises TensorError for an unknown objective or a negative Lambda.
     """
     _one_of("objective", objective, ("paper", "released"))
-    e, r, w_e, w_r, weights = scores
+    e, r, w_e, w_r, weights, tokens = scores
     if objective == "paper" and bool((weights < 0).any()):
         raise TensorError("Lambda has a negative entry; (11) takes its root")
-    between = weights if objective == "paper" else weights.square() / e.shape[-2]
+    count = e.shape[-2] if tokens is None else tokens
+    between = weights if objective == "paper" else weights.square() / count
 
     def spread(x: torch.Tensor) -> torch.Tensor:
         return (x.square().sum(-2) * between).sum(-1) / 2

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from checks.tensors.core.arrays import TensorError
 from checks.tensors.core.bounded import Bounded
@@ -61,6 +62,10 @@ CASES = {
     "linear": (lambda: at.CanonicalAttention(WIDTH, 2, kernel="linear"), each(lambda h: h)),
     "sparse": (lambda: at.CanonicalAttention(WIDTH, 2, kept=4), each(lambda h: h)),
     "window": (lambda: at.CanonicalAttention(WIDTH, 2, kept=4, pattern="window"), each(lambda h: h)),
+    "linear window": (
+        lambda: at.CanonicalAttention(WIDTH, 2, kernel="linear", kept=4, pattern="window"),
+        each(lambda h: h),
+    ),
     "BN": (lambda: at.AttentionBN(WIDTH, 2, eps=0.05), each(lambda h: systems.normalised(h, 0.05))),
     "centred": (lambda: at.CentredAttention(WIDTH, 2, beta=0.3), each(lambda h: systems.centred(h, 0.3))),
     "SH": (lambda: at.AttentionSH(WIDTH, SCALES), lambda heads, module: pooled(heads)),
@@ -86,6 +91,12 @@ CASES = {
             systems.convolved(h, t) for h, t in zip(heads, module.taps.detach(), strict=True)
         ],
     ),
+    "Conv1D SH": (
+        lambda: at.AttentionConv1D(WIDTH, 2, size=4, scales=SCALES),
+        lambda heads, module: [
+            systems.convolved(h, t) for h, t in zip(pooled(heads), module.taps.detach(), strict=True)
+        ],
+    ),
     "Conv2D": (
         lambda: at.AttentionConv2D(WIDTH, 2, rows=4, size=2),
         lambda heads, module: [
@@ -107,7 +118,7 @@ def test_a_module_is_its_system_and_no_other(name: str) -> None:
         if other in ("canonical", "BN", "centred", "SH", "BN+SH") and unlike is not prepare:
             wrong = by_system(module, x, unlike(heads_of(module, x), module))
             same = other == name.removeprefix("linear ").removeprefix("sparse ")
-            same |= other == "canonical" and name in ("linear", "sparse", "window")
+            same |= other == "canonical" and name in ("linear", "sparse", "window", "linear window")
             assert same or ((out - wrong.value).abs() > allowed).any(), other
 
 
@@ -132,9 +143,7 @@ def test_where_a_module_reduces_to_canonical_attention_it_is_torchs_layer(layer)
     assert torch.allclose(module(x), torchs(x, x, x)[0], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in CASES if n not in ("sparse", "window", "sparse BN+SH", "Conv2D")]
-)
+@pytest.mark.parametrize("name", [n for n in CASES if n != "Conv2D"])
 def test_a_padded_sequence_gives_what_it_gives_alone(name: str) -> None:
     module, x = made(CASES[name][0]), tokens(2)
     short = 18  # no multiple of the scale: the last average is of the two tokens there are
@@ -145,6 +154,41 @@ def test_a_padded_sequence_gives_what_it_gives_alone(name: str) -> None:
     assert torch.allclose(both[1, :short], alone[0], rtol=0, atol=1e-11)
     assert torch.allclose(both[0], module(x[:1])[0], rtol=0, atol=1e-11)
     assert not torch.allclose(module(x)[1, :short], alone[0], atol=1e-3)
+    x[1, short:] = torch.nan
+    assert torch.equal(module(x, valid), both)
+
+
+@pytest.mark.parametrize("name", ["canonical", "linear", "sparse", "window", "BN"])
+def test_padding_may_stand_anywhere(name: str) -> None:
+    module, x = made(CASES[name][0]), tokens()
+    there = torch.arange(N) % 5 > 0
+    found = module(x, there[None])[0, there]
+    assert torch.allclose(found, module(x[:, there])[0], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_padding_leaves_gradients_finite(name: str) -> None:
+    module, x = made(CASES[name][0]), tokens(3).requires_grad_()
+    valid = torch.arange(N) < torch.tensor([[N], [3], [0]])
+    module(x, valid)[valid].square().sum().backward()
+    for value in (x, *module.parameters()):
+        assert value.grad is not None and value.grad.isfinite().all()
+    assert not x.grad[~valid].any()
+
+
+@pytest.mark.parametrize("pattern", ["strided", "window"])
+def test_a_token_keeps_the_average_that_it_is_in(pattern: str) -> None:
+    module = made(lambda: at.CanonicalAttention(WIDTH, 2, scales=(4, 4), kept=1, pattern=pattern))
+    x = tokens(1, 9)  # the last average is of one token
+    own = torch.stack([x[0, i : i + 4].mean(0) for i in (0, 4, 8)]).repeat_interleave(4, 0)[:9]
+    assert torch.allclose(module(x)[0], module.output(module.value(own)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_statistics_of_many_keys_in_half_precision(dtype: torch.dtype) -> None:
+    keys = torch.tensor([0.25, 0.75], dtype=dtype).repeat(35_000)[None, None, :, None]
+    mean, variance = at.statistics(keys, None)
+    assert mean.dtype == dtype and mean.item() == 0.5 and variance.item() == 0.0625
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -164,7 +208,32 @@ def test_a_causal_module_sees_no_later_token() -> None:
     assert not torch.allclose(module(x)[0, 10:], module(later)[0, 10:])
 
 
+@pytest.mark.parametrize("backend", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
+def test_a_causal_module_takes_padding_with_every_backend(backend: SDPBackend) -> None:
+    module, x = made(lambda: at.CanonicalAttention(WIDTH, 2, causal=True)), tokens(2)
+    valid = torch.arange(N) < torch.tensor([[N], [18]])
+    with sdpa_kernel(backend):
+        found = module(x, valid)
+    assert torch.allclose(found[0], module(x)[0], rtol=0, atol=1e-12)
+    assert torch.allclose(found[1, :18], module(x[1:, :18])[0], rtol=0, atol=1e-12)
+
+
+def given(valid: torch.Tensor) -> Callable[[], torch.Tensor]:
+    return lambda: at.CanonicalAttention(8, 2, kernel="linear")(torch.zeros(3, 24, 8), valid)
+
+
 @pytest.mark.parametrize("wrong, words", [
+    (lambda: at.CanonicalAttention(8, 2, casual=True), "no choice casual; known: bias, causal"),
+    (lambda: at.AttentionSH(8, (1, 2), rows=2), "no choice rows"),
+    (lambda: at.CanonicalAttention(8, 2)(torch.zeros(1, 24, 9)), "must be .batch, tokens, 8"),
+    (lambda: at.CanonicalAttention(8, 2)(torch.zeros(24, 8)), "must be .batch, tokens, 8"),
+    (lambda: at.CanonicalAttention(8, 2)(torch.zeros(1, 0, 8)), "a token at least"),
+    *((given(torch.ones(s, dtype=torch.bool)), "must be torch.bool .3, 24") for s in [(3, 1), (1, 1), (1, 24), (24,)]),
+    (given(torch.ones(3, 24)), "must be torch.bool"),
+    (given(torch.ones(3, 24, dtype=torch.long)), "must be torch.bool"),
+    (lambda: at.AttentionConv2D(8, 2, rows=0), "at least one row"),
+    (lambda: at.AttentionConv2D(8, 2, rows=-2), "at least one row"),
+    (lambda: at.CanonicalAttention(0, 2), "does not divide"),
     (lambda: at.CanonicalAttention(7, 2), "does not divide"),
     (lambda: at.CanonicalAttention(8, 0), "does not divide"),
     (lambda: at.CanonicalAttention(8, 2, kernel="cosine"), "allowed: softmax, linear"),

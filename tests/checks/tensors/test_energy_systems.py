@@ -1,5 +1,7 @@
 """The non-linear head as printed and corrected, and Hopfield retrieval: gradients, fixed points, descent."""
 
+import math
+
 import pytest
 import torch
 
@@ -141,6 +143,9 @@ def test_unusable_input_is_one_clear_line():
         lambda: NonlinearHead(4, 2, 3, initial_state="one"),
         lambda: NonlinearHead(1, 1, 1)(torch.zeros(8193, 1)),
         lambda: ModernHopfield(0.0),
+        lambda: ModernHopfield(math.inf),
+        lambda: EnergyAttention(4, 2, math.inf),
+        lambda: EnergyAttention(1, 1).energy(torch.zeros(8193, 1)),
         lambda: EnergyAttention(4, 2, -1.0),
         lambda: EnergyAttention(1, 1)(torch.zeros(8193, 1)),
         lambda: simplified_energy(torch.zeros(3), 1.0, "half"),

@@ -62,6 +62,31 @@ def test_scores_are_the_primal_representation(tokens):
             torch.testing.assert_close(scores.e[b, h], phi @ w)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_the_feature_map_has_norm_one_but_at_zero(dtype):
+    layer = PrimalAttention(4, 1, 2).to(dtype)
+    x = torch.zeros(3, 4, dtype=dtype)
+    x[1, 0], x[2, 1] = -1e-13 if dtype == torch.float64 else -1e-7, 2.0
+    expected = torch.zeros_like(x)
+    expected[1, 0], expected[2, 1] = -1, 1
+    torch.testing.assert_close(layer.features(x), expected)
+
+
+@pytest.mark.parametrize("objective", ["paper", "released"])
+@pytest.mark.parametrize("kind", [k for k in KINDS if not k.get("causal")])
+def test_padding_changes_neither_scores_nor_objective(kind, objective):
+    layer, x = make(kind)
+    valid = torch.arange(7) < torch.tensor([[7], [5]])
+    x[1, 5:] = torch.nan
+    out, scores = layer(x, valid)
+    for b, n in enumerate((7, 5)):
+        alone, own = layer(x[b : b + 1, :n])
+        torch.testing.assert_close(out[b, :n], alone[0])
+        torch.testing.assert_close(ksvd_objective(scores, objective)[b], ksvd_objective(own, objective)[0])
+    (out[valid].sum() + KsvdLoss(1.0, objective)([scores])).backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in layer.parameters())
+
+
 def hand_made(objective="paper"):
     rng = np.random.default_rng(0)
     phi_q, phi_k = rng.standard_normal((2, 9, 4))
@@ -160,6 +185,14 @@ def test_unusable_input_is_one_clear_line():
     _, scores = layer(x)
     for call in (
         lambda: PrimalAttention(7, 2, 3),
+        lambda: PrimalAttention(8, 0, 3),
+        lambda: PrimalAttention(8, -2, 3),
+        lambda: PrimalAttention(8, 2, 0),
+        lambda: PrimalAttention(8, 2, 3, tokens=-1),
+        lambda: layer(x[..., :7]),
+        lambda: layer(x[0]),
+        lambda: layer(x, torch.ones(2, 1, dtype=torch.bool)),
+        lambda: layer(x, torch.ones(2, 7)),
         lambda: PrimalAttention(8, 2, 3, scores="r_only"),
         lambda: PrimalAttention(8, 2, 3, feature_map="sine"),
         lambda: PrimalAttention(8, 2, 3, tokens=5, causal=True),

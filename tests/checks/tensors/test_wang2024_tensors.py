@@ -194,9 +194,17 @@ def test_gradients(name: str) -> None:
         assert start and torch.autograd.gradcheck(value, start)
 
 
-def test_a_frozen_kernel_is_not_trained() -> None:
-    model = TrainedTransformer(3, 2, Kernel("rbf"))
+def test_a_frozen_kernel_is_not_trained_and_the_one_given_still_is() -> None:
+    model = TrainedTransformer(3, 2, kernel := Kernel("rbf"))
     assert [n for n, p in model.named_parameters() if p.requires_grad] == ["matrices"]
+    assert kernel.sigma.requires_grad
+
+
+def test_the_second_head_over_the_queries_gives_less_than_the_mean() -> None:
+    x, y, q = data()
+    kernel = Kernel("softmax", axis="queries")
+    with_bias, without = (DescentTransformer(3, 2, kernel, bias=b)(x, y, q) for b in (True, False))
+    assert torch.allclose(with_bias - without, (y.mean(0) * 7 / 10).expand(3, 2))
 
 
 # ---------------------------------------------------------------- bad input
@@ -216,6 +224,11 @@ def test_a_frozen_kernel_is_not_trained() -> None:
         lambda: DescentTransformer(3, 2, Kernel("rbf"), jacobian="half"),
         lambda: TrainedTransformer(3, 2, Kernel("rbf"), heads=0),
         lambda: DescentTransformer(3, 4, Kernel("rbf"))(*data()),
+        lambda: DescentTransformer(3, 2, Kernel("rbf"))(data(7)[0], data(6)[1], data()[2]),
+        lambda: DescentTransformer(3, 2, Kernel("rbf"))(data()[0][None], *data()[1:]),
+        lambda: DescentTransformer(3, 2, Kernel("rbf"))(*data()[:2], data()[2][None]),
+        lambda: DescentTransformer(3, 2, Kernel("rbf"))(*data()[:2], data()[2][0]),
+        lambda: DescentTransformer(3, 2, Kernel("rbf"))(*(part.float() for part in data())),
         lambda: features(Kernel("sigmoid"), 2),
         lambda: features(Kernel("exponential", rate=-1.0), 2),
         lambda: features(Kernel("polynomial", c=-1.0), 2),
