@@ -18,7 +18,7 @@ from checks.tensors.systems.tokens import check_tokens, only_valid
 
 class PrimalScores(NamedTuple):
     """What the KSVD loss needs of a layer: e, r (B, H, N, s), W_e, W_r (H, m, s), L (H, s); r, W_r None
-    for e only. ``tokens`` (B, 1, 1): how many each sequence has; None: N.
+    for e only.
     """
 
     e: torch.Tensor
@@ -26,7 +26,6 @@ class PrimalScores(NamedTuple):
     w_e: torch.Tensor
     w_r: torch.Tensor | None
     weights: torch.Tensor
-    tokens: torch.Tensor | None = None
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -137,24 +136,22 @@ class PrimalAttention(nn.Module):
         r = None if self.w_r is None else score(self.key, self.w_r)
         mixed = self.combine(e if r is None else torch.cat([e, r], -1))
         out = self.output(mixed.transpose(1, 2).flatten(2))
-        counts = None if valid is None else valid.sum(1).clamp(min=1)[:, None, None]
-        return out, PrimalScores(e, r, self.w_e, self.w_r, self.weights, counts)
+        return out, PrimalScores(e, r, self.w_e, self.w_r, self.weights)
 
 
 def ksvd_objective(scores: PrimalScores, objective: str = "paper") -> torch.Tensor:
     """J of (11) for every sample and head, (B, H).
 
     "paper": 1/2 sum_i e_i' Lambda e_i + 1/2 sum_j r_j' Lambda r_j - Tr W_e' W_r, with Lambda = `weights`,
-    which must not be negative. "released": the mean over a sequence's own N tokens for the sums, Lambda =
-    weights², so J with weights² / N. For e only, r and W_r are replaced by nothing and W_e: 1/2 sum_i e_i'
-    Lambda e_i - 1/2 Tr W_e' W_e. Raises TensorError for an unknown objective or a negative Lambda.
+    which must not be negative. "released": the mean over the N rows of e for the sums, padding with
+    its scores of 0 among them; Lambda = weights², so J with weights² / N. For e only, r and W_r are replaced
+    by nothing and W_e: 1/2 sum_i e_i' Lambda e_i - 1/2 Tr W_e' W_e. Raises TensorError for an unknown objective or a negative Lambda.
     """
     _one_of("objective", objective, ("paper", "released"))
-    e, r, w_e, w_r, weights, tokens = scores
+    e, r, w_e, w_r, weights = scores
     if objective == "paper" and bool((weights < 0).any()):
         raise TensorError("Lambda has a negative entry; (11) takes its root")
-    count = e.shape[-2] if tokens is None else tokens
-    between = weights if objective == "paper" else weights.square() / count
+    between = weights if objective == "paper" else weights.square() / e.shape[-2]
 
     def spread(x: torch.Tensor) -> torch.Tensor:
         return (x.square().sum(-2) * between).sum(-1) / 2
