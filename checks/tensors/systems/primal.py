@@ -145,7 +145,8 @@ def ksvd_objective(scores: PrimalScores, objective: str = "paper") -> torch.Tens
     "paper": 1/2 sum_i e_i' Lambda e_i + 1/2 sum_j r_j' Lambda r_j - Tr W_e' W_r, with Lambda = `weights`,
     which must not be negative. "released": the mean over the N rows of e for the sums, padding with
     its scores of 0 among them; Lambda = weights², so J with weights² / N. For e only, r and W_r are replaced
-    by nothing and W_e: 1/2 sum_i e_i' Lambda e_i - 1/2 Tr W_e' W_e. Raises TensorError for an unknown objective or a negative Lambda.
+    by nothing and W_e: 1/2 sum_i e_i' Lambda e_i - 1/2 Tr W_e' W_e. Raises TensorError for an unknown
+    objective or a negative Lambda.
     """
     _one_of("objective", objective, ("paper", "released"))
     e, r, w_e, w_r, weights = scores
