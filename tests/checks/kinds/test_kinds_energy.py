@@ -372,6 +372,8 @@ def test_cost_refutes_other_counts(printed: str) -> None:
 def test_cost_bounds() -> None:
     assert judged(Cost("AV", PRODUCT, "n**3*d_v", AV, relation="<=")).proved
     assert judged(Cost("AV", PRODUCT, "n*d_v", AV, relation="<=", constant=100)).holds is False
+    with pytest.raises(Malformed, match="positive whole number of times"):
+        judged(Cost("AV", PRODUCT, "-n*d_v", AV, relation="O", constant=-1))
 
 
 def test_the_step_from_a_count_to_its_bound_is_shown() -> None:
