@@ -219,6 +219,11 @@ def test_a_frozen_kernel_is_not_trained() -> None:
         lambda: features(Kernel("sigmoid"), 2),
         lambda: features(Kernel("exponential", rate=-1.0), 2),
         lambda: features(Kernel("polynomial", c=-1.0), 2),
+        lambda: features(Kernel("rbf", sigma=0.05), 2),
+        lambda: features(Kernel("rbf", sigma=0.0), 2),
+        lambda: features(Kernel("exponential", rate=60.0), 2),
+        lambda: features(Kernel("laplacian", sigma=0.0), 2),
+        lambda: features(Kernel("chi_squared", gamma=1e-8), 2),
         lambda: features(Kernel("laplacian"), 2).phi(torch.tensor([[0.123, 0.0]]).double()),
     ],
 )
