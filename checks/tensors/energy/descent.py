@@ -214,9 +214,8 @@ def largest_eigenvalue(maps: AttentionMap, relative: float = 1e-2, max_steps: in
     lengths = torch.linalg.vector_norm(maps.v, dim=-1, dtype=torch.float64)
     if not lengths.any():
         raise TensorError("all values are zero, and lambda_max(G) with them: every step is stable")
-    unit = math.ldexp(
-        1.0, math.frexp(float(lengths.max()))[1]
-    )  # squares of values may leave the dtype's range
+    # squares of values may leave the range of the dtype
+    unit = math.ldexp(1.0, math.frexp(float(lengths.max()))[1])
     v, lengths = maps.v.double() / unit, lengths / unit
     work = maps.attention.dtype
     x = torch.full_like(lengths, len(maps) ** -0.5)

@@ -279,7 +279,7 @@ def softmax_bound(
     many keys a query sums over.
     """
     d = own.q.shape[-1]
-    sizes = bounds.score_sizes(own.q.value, own.k.value, scale)
+    sizes = bounds.score_sizes(own.q.value, own.k.value, scale, how)
     omega = bounds.log_error(how, d, keys, sizes)[:, None]
     size = magnitude.double() * torch.exp(omega)
     largest = float(own.v.value.abs().max())

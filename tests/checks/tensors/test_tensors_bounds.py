@@ -52,6 +52,17 @@ def test_bounds_hold_with_a_shift(dtype):
     assert all(c.passed for c in record.comparisons)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_scores_of_flushed_queries_stay_within_their_bound(transposed):
+    q, k = torch.full((2, 64), 2.0**-149), torch.tensor([[3e38], [-3e38]]).expand(2, 64)
+    q, k = (k, q) if transposed else (q, k)
+    v, scale, size = torch.tensor([[1.0], [-1.0]]), 0.49, torch.ones(2, 1)
+    truth = torch.softmax(q.double() @ k.double().T * scale, -1) @ v.double()
+    found, sizes = stream.attend(q, k, v, scale), bounds.score_sizes(q, k, scale)
+    bound = bounds.attention_bound(bounds.streamed("float32"), 64, 2, sizes, size, 1.0, found.shifted)
+    assert compare("flushed", found.out, truth, bound).passed
+
+
 def test_softmax_along_the_wrong_axis_is_rejected():
     q, k, v = make_instance(1024)
     columns = stream.logsumexp_rows(k, q)
