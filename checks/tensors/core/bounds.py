@@ -218,7 +218,8 @@ def transpose_bound(
 def linear_attention_factor(
     dtype: str | torch.dtype, d: int, n: int, block: int = 256, map_roundings: int = 4
 ) -> float:
-    """Factor on sum_j a_ij |v_jc| that bounds the error of `stream.linear_attention`.
+    """Factor on sum_j a_ij |v_jc| that, but for `linear_attention_lost`, bounds the error of
+    `stream.linear_attention`.
 
     a_ij: its normalised positive weights. Each of the two features has a relative error of at most
     `map_roundings` u (elu + 1: one rounding, or exp within 2 ulp); the sums run over n keys in blocks, then
@@ -227,3 +228,8 @@ def linear_attention_factor(
     unit = unit_roundoff(working_dtype(resolve_dtype(dtype)))
     each = 2 * _log(gamma(map_roundings, unit)) + _log(gamma(min(n, block) + -(-n // block), unit))
     return math.expm1(2 * (each + _log(gamma(d, unit))) + _log(gamma(1, unit))) * SAFETY
+
+
+def linear_attention_lost(dtype: str | torch.dtype) -> float:
+    """What flushed products of values add to the error of linear attention with `accurate_features`."""
+    return 9 * unit_roundoff(working_dtype(resolve_dtype(dtype))) ** 2

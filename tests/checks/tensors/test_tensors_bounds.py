@@ -118,9 +118,25 @@ def test_linear_attention_stays_within_its_bound():
     q, k, v = make_instance(2000, dtype="float32")
     truth = stream.linear_attention(q.double(), k.double(), v.double())
     size = stream.linear_attention(q.double(), k.double(), v.double().abs())
-    bound = bounds.linear_attention_factor("float32", 64, 2000) * size
+    bound = bounds.linear_attention_factor("float32", 64, 2000) * size + bounds.linear_attention_lost(
+        "float32"
+    )
     assert 1e-4 < compare("linear", stream.linear_attention(q, k, v), truth, bound).ratio <= 1
     assert not compare("softmax", stream.attention(q, k, v), truth, bound).passed
+
+
+@pytest.mark.parametrize("dtype, low", [("float32", 26.0), ("float64", 316.0)])
+def test_small_features_stay_within_the_bound_or_are_refused(dtype, low):
+    columns = [0.0], [0.0, -0.5, -0.9], [1.0, -1.0, 3.0]
+    q, k, v = (torch.tensor(x, dtype=torch.float64).unsqueeze(1) for x in columns)
+    exact = [x.to(getattr(torch, dtype)).double() for x in (q - low, k - low, v)]
+    weights = torch.softmax(exact[1], 0)
+    truth, size = weights.T @ v, weights.T @ v.abs()
+    bound = bounds.linear_attention_factor(dtype, 1, 3) * size + bounds.linear_attention_lost(dtype)
+    assert compare("small", stream.linear_attention(*exact, dtype=dtype), truth, bound).passed
+    for query, key in ((q - 2 * low, k), (q, k - 2 * low)):
+        with pytest.raises(TensorError, match="lose digits"):
+            stream.linear_attention(query, key, v, dtype=dtype)
 
 
 def test_the_bound_grows_with_the_block_and_not_with_the_length():
