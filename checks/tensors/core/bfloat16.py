@@ -58,8 +58,9 @@ def factor(
     zeros = torch.zeros(1, 1, tokens, width, dtype=torch.bfloat16, device=device)
     out = kernel(zeros[..., :1, :], zeros, values(tokens, device)[None, None])
     found = [float(x) for x in out.flatten().float().cpu()]
-    steps = found.index(1 + STEP) if 1 + STEP in found else COLUMNS
-    if found != [1] * steps + [1 + STEP] * (COLUMNS - steps) or steps in (0, COLUMNS):
+    upper = 1 + float(STEP)
+    steps = found.index(upper) if upper in found else COLUMNS
+    if found != [1.0] * steps + [upper] * (COLUMNS - steps) or steps in (0, COLUMNS):
         return None
     middle, exact = 1 + STEP / 2, means(tokens)
     return middle / exact[steps], middle / exact[steps - 1]

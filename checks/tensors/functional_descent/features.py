@@ -55,7 +55,7 @@ def features(kernel: Kernel, d: int) -> Features:
     """
     try:
         return _features(kernel, d)
-    except (ArithmeticError, torch.linalg.LinAlgError):
+    except (ArithmeticError, torch.linalg.LinAlgError):  # type: ignore[attr-defined]
         values = ", ".join(f"{name} = {float(p.detach())}" for name, p in kernel.named_parameters())
         raise TensorError(f"the {kernel.name} kernel has no features in float64 for {values}") from None
 
