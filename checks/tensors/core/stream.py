@@ -74,7 +74,7 @@ class Sharing(Protocol):
         tile: Tile | None,
         bounded: bool,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """As `weighted_sums`, with the same digits whatever the number of processes."""
+        """As `weighted_sums`, with the same digits whatever the number of processes that share."""
 
     def kernel(self, plain: Callable[..., Any], q: torch.Tensor, *rest: Any) -> Any:
         """As `plain(q, *rest)`, torch's own attention without a mask on queries (..., M, d)."""
