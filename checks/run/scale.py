@@ -7,7 +7,8 @@ Needs torch, numpy, scipy and sympy only. Float64 runs first, then float32 and b
 of the same inputs on the same device. TF32 is off, and algorithms are deterministic: an operation that has no
 deterministic version ends its check. The file is written again after every part, so that a run that was
 killed goes on behind it; parts of an older version of the sources are replaced. Under torchrun every streamed
-pass is shared out over the processes.
+pass is shared out over the processes: any number of them, from two on, gives the same digits, one without
+torchrun others at the end of what comes of transpose products (`checks.tensors.core.distributed`).
 """
 
 from __future__ import annotations

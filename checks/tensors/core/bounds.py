@@ -1,7 +1,7 @@
 """Proved forward-error bounds for streamed attention; the derivation is in BOUNDS.md beside this file.
 
 In short. Let u be the unit roundoff of the accumulating dtype, g(n) = n u / (1 - n u), and
-S_i = scale |q_i| max_j |k_j| >= sum_l |q_il| |k_jl| scale (Cauchy-Schwarz). A computed exponential is
+S_i >= scale |q_i| max_j |k_j| >= sum_l |q_il| |k_jl| scale (Cauchy-Schwarz). A computed exponential is
 exp(s_ij) exp(f_ij) up to a shift of the row, with
 
     |f_ij| <= F_i = g(d + r) S_i + e / (1 - e),                             scores, then exponential
@@ -113,11 +113,20 @@ def fused(backend: str, dtype: str | torch.dtype, n: int, device: str | torch.de
     )
 
 
-def score_sizes(q: torch.Tensor, k: torch.Tensor, scale: float | None = None) -> torch.Tensor:
-    """S_i = scale |q_i| max_j |k_j|, (..., M) in float64: no score of row i, nor its parts, exceeds it."""
+def score_sizes(
+    q: torch.Tensor, k: torch.Tensor, scale: float | None = None, how: Arithmetic | None = None
+) -> torch.Tensor:
+    """S_i = scale |q_i| max_j |k_j|, (..., M) in float64: no score of row i, nor its parts, exceeds it.
+
+    It contains what covers underflow (BOUNDS.md, section 1) in the working dtype of q, or in that of `how`.
+    """
+    work, root = working_dtype(q.dtype), math.sqrt(q.shape[-1])
+    lost = how.tiny / how.unit if how else torch.finfo(work).tiny / unit_roundoff(work)
+    factor = abs(resolve_scale(scale, q.shape[-1]))
     lengths = torch.linalg.vector_norm(q, dim=-1, dtype=torch.float64)
     longest = torch.linalg.vector_norm(k, dim=-1, dtype=torch.float64).amax(-1, keepdim=True)
-    return lengths * longest * (abs(resolve_scale(scale, q.shape[-1])) * SAFETY)
+    flushed = (lengths + root) * (longest + root) * (lost * (1 + factor))
+    return (lengths * longest * factor + flushed) * SAFETY
 
 
 def _exponential_error(how: Arithmetic, d: int, sizes: torch.Tensor) -> torch.Tensor:
@@ -162,7 +171,8 @@ def attention_bound(
     growth = torch.expm1(log_error(how, d, n, sizes)).unsqueeze(-1)
     magnitude = magnitude.to(torch.float64)
     peak = float(sizes.max())
-    lost = 4 * n * how.tiny * (1 + peak if shifted else math.exp(peak)) * (1 + largest)
+    # without a shift the engine has found scores of at most 300, whatever underflow adds to the peak
+    lost = 4 * n * how.tiny * (1 + peak if shifted else math.exp(min(peak, 301))) * (1 + largest)
     return (growth * magnitude + lost) * SAFETY
 
 
@@ -208,7 +218,8 @@ def transpose_bound(
 def linear_attention_factor(
     dtype: str | torch.dtype, d: int, n: int, block: int = 256, map_roundings: int = 4
 ) -> float:
-    """Factor on sum_j a_ij |v_jc| that bounds the error of `stream.linear_attention`.
+    """Factor on sum_j a_ij |v_jc| that, but for `linear_attention_lost`, bounds the error of
+    `stream.linear_attention`.
 
     a_ij: its normalised positive weights. Each of the two features has a relative error of at most
     `map_roundings` u (elu + 1: one rounding, or exp within 2 ulp); the sums run over n keys in blocks, then
@@ -217,3 +228,8 @@ def linear_attention_factor(
     unit = unit_roundoff(working_dtype(resolve_dtype(dtype)))
     each = 2 * _log(gamma(map_roundings, unit)) + _log(gamma(min(n, block) + -(-n // block), unit))
     return math.expm1(2 * (each + _log(gamma(d, unit))) + _log(gamma(1, unit))) * SAFETY
+
+
+def linear_attention_lost(dtype: str | torch.dtype) -> float:
+    """What flushed products of values add to the error of linear attention with `accurate_features`."""
+    return 9 * unit_roundoff(working_dtype(resolve_dtype(dtype))) ** 2

@@ -12,7 +12,9 @@ height that depends on their number alone; a rank gets whole strips, and a strip
 would. The sums of the strips are added as integers, in fixed point of 105 bits below the largest possible
 sum, and integer addition is associative: any number of ranks, any order and any algorithm of the all_reduce
 give the same bits. Both hold for one kind of processor, one version of torch and one thread (what torchrun
-sets) on all ranks.
+sets) on all ranks. A process that is not inside `sharded`, as `checks.run.scale` without torchrun, adds a
+transpose product in floating point, about twice as fast: its last digits, and those of what is made of it,
+differ from the ranks'. Passes over the keys and torch's own kernel have the same bits there too.
 
 A rank that is lost ends the others with one line (`losses_noticed`, `LostRank`); `checks.run.scale` has
 written the finished checks by then, and a second run goes on behind them.
@@ -48,7 +50,7 @@ class LostRank(TensorError):
 
 @dataclass(frozen=True)
 class Ranks:
-    """The processes of a run. `size` 1 needs no process group and gives the same bits."""
+    """The processes of a run. `size` 1 needs no process group; `sharded`, it gives the same bits."""
 
     rank: int = 0
     size: int = 1

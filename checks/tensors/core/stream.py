@@ -74,7 +74,7 @@ class Sharing(Protocol):
         tile: Tile | None,
         bounded: bool,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """As `weighted_sums`, with the same digits whatever the number of processes."""
+        """As `weighted_sums`, with the same digits whatever the number of processes that share."""
 
     def kernel(self, plain: Callable[..., Any], q: torch.Tensor, *rest: Any) -> Any:
         """As `plain(q, *rest)`, torch's own attention without a mask on queries (..., M, d)."""
@@ -244,11 +244,23 @@ def elu_plus_one(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x > 0, x + 1, torch.exp(torch.clamp(x, max=0)))
 
 
+def accurate_features(x: torch.Tensor) -> torch.Tensor:
+    """elu(x) + 1 where sums of products of two keep their digits (BOUNDS.md, section 6).
+
+    Raises TensorError for a feature below the root of the smallest normal number over the unit roundoff: that
+    of -27 in float32, of -317 in float64.
+    """
+    features, limits = elu_plus_one(x), torch.finfo(x.dtype)
+    if float(features.min()) < math.sqrt(limits.tiny) / (limits.eps / 2):
+        raise TensorError(f"elu + 1 of {float(x.min()):.3g} is so small that products of it lose digits")
+    return features
+
+
 def linear_attention(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
-    feature_map: Callable[[torch.Tensor], torch.Tensor] = elu_plus_one,
+    feature_map: Callable[[torch.Tensor], torch.Tensor] = accurate_features,
     *,
     dtype: str | torch.dtype | None = None,
     device: str | torch.device | None = None,
@@ -257,7 +269,7 @@ def linear_attention(
     """φ(q_i)ᵀ Σ_j φ(k_j) v_jᵀ / φ(q_i)ᵀ Σ_j φ(k_j) in O(N d d_v), for a positive feature map φ.
 
     q (..., M, d), k (..., N, d), v (..., N, d_v) -> (..., M, d_v). Unmasked.
-    Raises TensorError if a feature is negative or a normaliser is zero.
+    Raises TensorError if a feature is negative or a normaliser is zero, and what the feature map raises.
     """
     q, k, v = prepare(dtype, device, q=q, k=k, v=v)
     check_attention_shapes(q, k, v)

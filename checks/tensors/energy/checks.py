@@ -12,7 +12,7 @@ import torch
 
 from checks.tensors.core import bounds, fused, stream
 from checks.tensors.core.agreement import Agreement, Comparison, compare, same
-from checks.tensors.core.arrays import slices
+from checks.tensors.core.arrays import dtype_name, slices
 from checks.tensors.core.errors import TensorError
 from checks.tensors.energy.descent import Head, Potential, coefficients, slope_sized
 from checks.tensors.energy.operators import AttentionMap, Sized, exactly
@@ -275,11 +275,14 @@ def stepped(maps: AttentionMap, state: Sized, slope: Sized, step: float) -> Size
 def check_step(head: Head, step: float = 1e-3) -> Agreement:
     """One step (79) for F = u²: L(Z') - c = (I - 2 step G)(L(Z) - c), which the stable range follows from.
 
-    Asks for float64. Z' is made with the gradient and then lifted; the right side never forms Z'. The
-    mutants: the wrong factor or sign of the step, G without one of its parts, the printed 2c left out.
+    Z' is made with the gradient and then lifted; the right side never forms Z'. The mutants: the wrong
+    factor or sign of the step, G without one of its parts, the printed 2c left out. Raises TensorError
+    for a step that is not positive and a head that is not in float64.
     """
     if not step > 0:
         raise TensorError(f"step is {step}; a positive number is needed")
+    if head.q.dtype != torch.float64:
+        raise TensorError(f"the head is in {dtype_name(head.q.dtype)}; float64 is needed, see in_float64")
     maps, unit = head.maps, bounds.unit_roundoff("float64")
     misfit, _, left = quadratic_step(head, step)
     bent = maps.lift_sized(maps.adjoint_sized(misfit))

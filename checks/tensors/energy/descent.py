@@ -57,7 +57,9 @@ def _power(p: int) -> Potential:
 
 
 def _logcosh(u: torch.Tensor) -> torch.Tensor:
-    return u.abs() + torch.log1p(torch.exp(-2 * u.abs())) - math.log(2)
+    near = u.clamp(-1, 1)  # where |u| + log(1 + exp(-2|u|)) - log 2 cancels; cosh u = 1 + 2 sinh²(u/2)
+    far = u.abs() + torch.log1p(torch.exp(-2 * u.abs())) - math.log(2)
+    return torch.where(u.abs() <= 1, torch.log1p(2 * torch.sinh(near / 2) ** 2), far)
 
 
 POTENTIALS = {
@@ -173,7 +175,8 @@ def _within_range(x: torch.Tensor) -> torch.Tensor:
 
 
 def bregman(F: Potential, u: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
-    """F(u) - F(c) - F'(c)(u - c), elementwise."""
+    """F(u) - F(c) - F'(c)(u - c), elementwise, in float64: the terms cancel."""
+    u, c = u.double(), c.double()
     return F.value(u) - F.value(c) - F.slope(c) * (u - c)
 
 
@@ -205,22 +208,29 @@ def largest_eigenvalue(maps: AttentionMap, relative: float = 1e-2, max_steps: in
     Lower: the Rayleigh quotient |L*(x)|²/|x|². Upper: |G_ij| <= H_ij = (AᵀA)_ij |v_i||v_j|, and for the
     nonnegative H Collatz and Wielandt give lambda_max(G) <= max_i (H x)_i / x_i at any positive x. Stops when
     both agree to `relative`, or when neither moves any more (the upper bound stays above lambda_max(G) where
-    values point in different directions).
+    values point in different directions). All but the passes is float64, of values divided by a power of two.
+    Raises TensorError where all values are zero, so that G is.
     """
-    lengths = torch.linalg.vector_norm(maps.v.double(), dim=-1).to(maps.v)
-    x = torch.ones_like(lengths)
+    lengths = torch.linalg.vector_norm(maps.v, dim=-1, dtype=torch.float64)
+    if not lengths.any():
+        raise TensorError("all values are zero, and lambda_max(G) with them: every step is stable")
+    # squares of values may leave the range of the dtype
+    unit = math.ldexp(1.0, math.frexp(float(lengths.max()))[1])
+    v, lengths = maps.v.double() / unit, lengths / unit
+    work = maps.attention.dtype
+    x = torch.full_like(lengths, len(maps) ** -0.5)
     positive = lengths.clamp_min(float(lengths.max()) * 1e-6)
     lower, upper = 0.0, math.inf
     for taken in range(max_steps):
         # both iterations in the same passes over the scores
-        weighted = torch.cat([x.unsqueeze(-1) * maps.v, (positive * lengths).unsqueeze(-1)], -1)
-        images = maps.forward(weighted)
-        quotient = float(images[:, :-1].double().square().sum() / x.double().square().sum())
-        back = maps.backward(images)
-        x = (back[:, :-1] * maps.v).sum(-1)
+        weighted = torch.cat([x.unsqueeze(-1) * v, (positive * lengths).unsqueeze(-1)], -1)
+        images = maps.forward(weighted.to(work))
+        quotient = float(images[:, :-1].double().square().sum() / x.square().sum())
+        back = maps.backward(images).double()
+        x = (back[:, :-1] * v).sum(-1)
         x = x / torch.linalg.vector_norm(x)
         spread = back[:, -1] * lengths
-        above = float((spread.double() / positive.double()).max())
+        above = float((spread / positive).max())
         positive = (spread / spread.max()).clamp_min(1e-6)
         settled = taken > 1 and above > upper * (1 - relative / 4) and quotient < lower * (1 + relative / 4)
         lower, upper = max(lower, quotient), min(upper, above)
@@ -229,7 +239,7 @@ def largest_eigenvalue(maps: AttentionMap, relative: float = 1e-2, max_steps: in
     slack = _relative_error(maps)
     # the error of L*(x) is relative to A|x ∘ V|, whose norm is at most upper^½ |x|
     least = max(0.0, math.sqrt(lower) - slack * math.sqrt(upper)) ** 2 * (1 - slack)
-    return Eigenvalue(least, upper * (1 + slack), x)
+    return Eigenvalue(least * unit * unit, upper * (1 + slack) * unit * unit, x)
 
 
 def _relative_error(maps: AttentionMap) -> float:

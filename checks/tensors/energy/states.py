@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import torch
 
+from checks.tensors.core import bounds
 from checks.tensors.core.agreement import Agreement, Comparison, same
 from checks.tensors.core.errors import TensorError
 from checks.tensors.energy.checks import (
@@ -81,7 +82,12 @@ def check_loop(head: Head, steps: int = 3) -> Agreement:
     maps, F, rows = head.maps, head.F, head.tokens
     c = alignment_sized(maps)
     weights = slope_sized(F, c)
-    step = 1 / (float(F.bend(c.value).abs().max()) * column_bound(maps))
+    bend = float(F.bend(c.value).abs().max())
+    if not bend:
+        raise TensorError(
+            f"F = {F.name} has no second derivative but 0 at the alignments, which give the step"
+        )
+    step = 1 / (bend * column_bound(maps))
     state = maps.attention_sized
     for _ in range(steps):
         state = _stepped(maps, F, state, weights, step)
@@ -103,8 +109,9 @@ def column_bound(maps: AttentionMap) -> float:
     """max |v|² times the largest column sum of A, at least lambda_max(G): |A|² <= |A|_1 |A|_inf, whose
     rows sum to 1.
     """
-    columns = float(maps.backward(maps.v.new_ones(len(maps), 1)).max())
-    return columns * float(maps.v.double().square().sum(-1).max())
+    columns = maps.backward_sized(exactly(maps.attention.new_ones(len(maps), 1)))
+    largest = float((columns.value.double() + columns.error).max())
+    return largest * float(maps.v.double().square().sum(-1).max()) * bounds.SAFETY
 
 
 def _stepped(maps: AttentionMap, F: Potential, state: Sized, weights: Sized, step: float) -> Sized:

@@ -51,8 +51,16 @@ class Features:
 
 def features(kernel: Kernel, d: int) -> Features:
     """Features of a kernel for d covariates; of softmax those of its exponentials. Raises TensorError
-    for the sigmoid.
+    for the sigmoid, and where a parameter takes a kernel or its series out of the range of float64.
     """
+    try:
+        return _features(kernel, d)
+    except (ArithmeticError, torch.linalg.LinAlgError):  # type: ignore[attr-defined]
+        values = ", ".join(f"{name} = {float(p.detach())}" for name, p in kernel.named_parameters())
+        raise TensorError(f"the {kernel.name} kernel has no features in float64 for {values}") from None
+
+
+def _features(kernel: Kernel, d: int) -> Features:
     values = {name: float(p.detach()) for name, p in kernel.named_parameters()}
     match kernel.name:
         case "linear":

@@ -235,7 +235,7 @@ def attend(
         return _sparse(inputs, kernel, (kept, pattern), scale, dtype)
     if kernel == "linear":
         out, size = stream.linear_attention(q, k, v), stream.linear_attention(q, k, v.abs())
-        return _linear_bound(inputs, out, size, bounds.linear_attention_factor(dtype, *k.shape[::-1]))
+        return _linear_bound(inputs, out, size, dtype, *k.shape[::-1])
     result = stream.attend(q, k, v, scale, magnitude=True)
     how = bounds.streamed(dtype, None, q.device)
     assert result.magnitude is not None
@@ -279,7 +279,7 @@ def softmax_bound(
     many keys a query sums over.
     """
     d = own.q.shape[-1]
-    sizes = bounds.score_sizes(own.q.value, own.k.value, scale)
+    sizes = bounds.score_sizes(own.q.value, own.k.value, scale, how)
     omega = bounds.log_error(how, d, keys, sizes)[:, None]
     size = magnitude.double() * torch.exp(omega)
     largest = float(own.v.value.abs().max())
@@ -309,11 +309,17 @@ def _moved_values(own: Head) -> torch.Tensor | float:
     return 0.0 if own.v.radius is None else own.v.radius.amax(0) * bounds.SAFETY
 
 
-def _linear_bound(own: Head, out: torch.Tensor, size: torch.Tensor, factor: float) -> Bounded:
-    """Linear attention with its bound: ``size`` a computed Σ_j a_ij |v_jc|, ``factor`` of the engine."""
+def _linear_bound(
+    own: Head, out: torch.Tensor, size: torch.Tensor, dtype: str | torch.dtype, *shape: int
+) -> Bounded:
+    """Linear attention with its bound: ``size`` a computed Σ_j a_ij |v_jc|; ``shape`` as
+    `bounds.linear_attention_factor` asks for it.
+    """
+    factor, lost = bounds.linear_attention_factor(dtype, *shape), bounds.linear_attention_lost(dtype)
     moved = 2 * (own.q.error.amax(-1, keepdim=True) + own.k.error.amax()) * bounds.SAFETY
-    true = size.double() * (1 + 2 * factor)  # factor < 1/2: 1/(1 - f) <= 1 + 2 f
-    return Bounded(out.double(), true * (factor + torch.expm1(moved) * (1 + factor)) + _moved_values(own))
+    true = (size.double() + lost) * (1 + 2 * factor)  # factor < 1/2: 1/(1 - f) <= 1 + 2 f
+    error = true * (factor + torch.expm1(moved) * (1 + factor)) + lost
+    return Bounded(out.double(), error + _moved_values(own))
 
 
 def _sparse(own: Head, kernel: str, mask: tuple[int, str], scale: float, dtype: str | torch.dtype) -> Bounded:
@@ -327,7 +333,7 @@ def _sparse(own: Head, kernel: str, mask: tuple[int, str], scale: float, dtype: 
         rows = torch.arange(part.start, part.stop, device=q.device)
         keys = kept_keys(rows, len(k), kept, pattern, len(q))
         if kernel == "linear":
-            features = stream.elu_plus_one(q[part]), stream.elu_plus_one(k[keys])
+            features = stream.accurate_features(q[part]), stream.accurate_features(k[keys])
             weights = torch.einsum("id,imd->im", *features)
         else:
             scores = torch.einsum("id,imd->im", q[part] * scale, k[keys])
@@ -335,7 +341,7 @@ def _sparse(own: Head, kernel: str, mask: tuple[int, str], scale: float, dtype: 
         outs.append(torch.einsum("im,imv->iv", weights, values[keys]) / weights.sum(1, keepdim=True))
     out, size = torch.cat(outs).split(v.shape[1], 1)
     if kernel == "linear":
-        return _linear_bound(own, out, size, bounds.linear_attention_factor(dtype, k.shape[1], kept, kept))
+        return _linear_bound(own, out, size, dtype, k.shape[1], kept, kept)
     how = bounds.streamed(dtype, stream.Tile(1, kept))
     return softmax_bound(own, scale, out, size, how, kept, True)
 

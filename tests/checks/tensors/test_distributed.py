@@ -1,6 +1,4 @@
-"""Shared out over ranks, the checks give the single-process values to the last bit; a lost rank is
-reported.
-"""
+"""Shared out over ranks, the checks give the values of one rank to the last bit; a lost rank is reported."""
 
 import os
 import signal

@@ -54,6 +54,14 @@ def test_a_kernel_that_mixes_up_columns_or_returns_nothing_of_the_kind_is_reject
     assert not bf.accepts(bf.factor(1024, lambda q, k, v: torch_kernel(q, k, v).flip(-1)))
     assert not bf.accepts(bf.factor(1024, lambda q, k, v: 0 * torch_kernel(q, k, v)))
     assert not bf.accepts(bf.factor(1024, lambda q, k, v: v[..., :1, :]))
+    assert bf.factor(1024, lambda q, k, v: torch.full((64,), torch.nan)) is None
+    assert bf.factor(1024, lambda q, k, v: torch.full((64,), torch.inf)) is None
+
+
+@pytest.mark.parametrize("tokens", (2**16, 2**17))
+def test_sums_that_float32_rounds_are_those_of_all_but_711_tokens(tokens: int) -> None:
+    steps = [tokens * mean * 128 - 2**24 for mean in bf.means(tokens)]
+    assert max(steps) <= (128 * 711 if tokens == 2**17 else 0)
 
 
 @pytest.mark.parametrize("tokens", (1024, 131072))
@@ -63,7 +71,7 @@ def test_the_columns_have_the_means_that_are_said(tokens: int) -> None:
 
 
 @pytest.mark.parametrize("tokens", (64, 1000, 2**18))
-def test_lengths_at_which_float32_is_not_exact_are_refused(tokens: int) -> None:
+def test_lengths_at_which_float32_rounds_too_much_are_refused(tokens: int) -> None:
     with pytest.raises(TensorError, match="powers of two"):
         bf.factor(tokens, torch_kernel)
 

@@ -52,6 +52,17 @@ def test_bounds_hold_with_a_shift(dtype):
     assert all(c.passed for c in record.comparisons)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_scores_of_flushed_queries_stay_within_their_bound(transposed):
+    q, k = torch.full((2, 64), 2.0**-149), torch.tensor([[3e38], [-3e38]]).expand(2, 64)
+    q, k = (k, q) if transposed else (q, k)
+    v, scale, size = torch.tensor([[1.0], [-1.0]]), 0.49, torch.ones(2, 1)
+    truth = torch.softmax(q.double() @ k.double().T * scale, -1) @ v.double()
+    found, sizes = stream.attend(q, k, v, scale), bounds.score_sizes(q, k, scale)
+    bound = bounds.attention_bound(bounds.streamed("float32"), 64, 2, sizes, size, 1.0, found.shifted)
+    assert compare("flushed", found.out, truth, bound).passed
+
+
 def test_softmax_along_the_wrong_axis_is_rejected():
     q, k, v = make_instance(1024)
     columns = stream.logsumexp_rows(k, q)
@@ -107,9 +118,25 @@ def test_linear_attention_stays_within_its_bound():
     q, k, v = make_instance(2000, dtype="float32")
     truth = stream.linear_attention(q.double(), k.double(), v.double())
     size = stream.linear_attention(q.double(), k.double(), v.double().abs())
-    bound = bounds.linear_attention_factor("float32", 64, 2000) * size
+    bound = bounds.linear_attention_factor("float32", 64, 2000) * size + bounds.linear_attention_lost(
+        "float32"
+    )
     assert 1e-4 < compare("linear", stream.linear_attention(q, k, v), truth, bound).ratio <= 1
     assert not compare("softmax", stream.attention(q, k, v), truth, bound).passed
+
+
+@pytest.mark.parametrize("dtype, low", [("float32", 26.0), ("float64", 316.0)])
+def test_small_features_stay_within_the_bound_or_are_refused(dtype, low):
+    columns = [0.0], [0.0, -0.5, -0.9], [1.0, -1.0, 3.0]
+    q, k, v = (torch.tensor(x, dtype=torch.float64).unsqueeze(1) for x in columns)
+    exact = [x.to(getattr(torch, dtype)).double() for x in (q - low, k - low, v)]
+    weights = torch.softmax(exact[1], 0)
+    truth, size = weights.T @ v, weights.T @ v.abs()
+    bound = bounds.linear_attention_factor(dtype, 1, 3) * size + bounds.linear_attention_lost(dtype)
+    assert compare("small", stream.linear_attention(*exact, dtype=dtype), truth, bound).passed
+    for query, key in ((q - 2 * low, k), (q, k - 2 * low)):
+        with pytest.raises(TensorError, match="lose digits"):
+            stream.linear_attention(query, key, v, dtype=dtype)
 
 
 def test_the_bound_grows_with_the_block_and_not_with_the_length():

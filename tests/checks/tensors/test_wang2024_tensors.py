@@ -232,6 +232,11 @@ def test_the_second_head_over_the_queries_gives_less_than_the_mean() -> None:
         lambda: features(Kernel("sigmoid"), 2),
         lambda: features(Kernel("exponential", rate=-1.0), 2),
         lambda: features(Kernel("polynomial", c=-1.0), 2),
+        lambda: features(Kernel("rbf", sigma=0.05), 2),
+        lambda: features(Kernel("rbf", sigma=0.0), 2),
+        lambda: features(Kernel("exponential", rate=60.0), 2),
+        lambda: features(Kernel("laplacian", sigma=0.0), 2),
+        lambda: features(Kernel("chi_squared", gamma=1e-8), 2),
         lambda: features(Kernel("laplacian"), 2).phi(torch.tensor([[0.123, 0.0]]).double()),
     ],
 )

@@ -43,7 +43,7 @@ def attention_engines(n: int, assumptions: Any, options: Options) -> Iterator[Ev
 def _kernel_factor(n: int, options: Options) -> Evidence:
     """What the bound in bfloat16 cannot tell: the output times 1.001, say."""
     if not bfloat16.SHORTEST <= n <= bfloat16.LONGEST or n & (n - 1):
-        return skipped(n, options, "the factor is exact for powers of two from 1,024 to 131,072 tokens")
+        return skipped(n, options, "the factor is told for powers of two from 1,024 to 131,072 tokens")
     found = bfloat16.factor(n, lambda q, k, v: fused.attention(q, k, v).out, options.device)
     wrong = {f"{times} times the mean": _scaled_kernel(times) for times in (1.001, 0.999)}
     alive = [name for name, k in wrong.items() if bfloat16.accepts(bfloat16.factor(n, k, options.device))]
