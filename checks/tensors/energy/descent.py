@@ -228,6 +228,8 @@ def largest_eigenvalue(maps: AttentionMap, relative: float = 1e-2, max_steps: in
         quotient = float(images[:, :-1].double().square().sum() / x.square().sum())
         back = maps.backward(images).double()
         x = (back[:, :-1] * v).sum(-1)
+        if not x.any():  # values that sum to zero: the start is in the kernel of G, where nothing grows
+            x = torch.randn(len(x), generator=torch.Generator().manual_seed(taken), dtype=x.dtype).to(x)
         x = x / torch.linalg.vector_norm(x)
         spread = back[:, -1] * lengths
         above = float((spread / positive).max())

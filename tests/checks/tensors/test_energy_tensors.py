@@ -249,6 +249,12 @@ def test_one_token_has_the_square_of_its_value(value, dtype):
     assert float(largest_eigenvalue(maps_of(150, d=8), max_steps=0).vector.norm()) == pytest.approx(1)
 
 
+def test_values_that_sum_to_zero_have_an_eigenvalue():
+    zero, v = torch.zeros(2, 1), torch.tensor([[1.0], [-1.0]])
+    found = largest_eigenvalue(AttentionMap(zero, zero, v, dtype="float64"))
+    assert 0.99 < found.lower <= 1 <= found.upper < 1.01
+
+
 def misfits(maps, z, lengths, steps):
     """|L(Z) - c| after descent on the quadratic energy with each step size."""
     c = maps.alignment.unsqueeze(1).expand(-1, len(lengths))
