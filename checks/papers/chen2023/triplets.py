@@ -358,7 +358,8 @@ claim(
     literal=_how_many,
     legs=(tensor_legs.few_directions,),
     where=NOTATION,
-    notes="N - s is a squared norm, so s ≤ N. Directions with positive singular values are at most rank K, "
+    notes="N - s is a squared norm, so s ≤ N. Directions with positive singular values are at most the rank "
+    "of the kernel matrix K of (7), K_ij = φ_q(x_i)ᵀf(X)ᵀf(X)φ_k(x_j), "
     "itself at most the least of N, p and the number of rows of f(X): see chen2023/prose-s-range.",
 )
 

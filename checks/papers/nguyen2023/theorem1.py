@@ -371,8 +371,9 @@ claim(
     + VALUES
     + " The left side of (b) is not printed: the fitted function with the weights that the dualiser finds, "
     "by entries.",
-    notes="Dropping the bound on v_j is read as C = ∞, that is (5) without slacks; it is feasible if the "
-    "features of the keys are independent (nguyen2023/prose-epsilon-precision). For finite C the expansion "
+    notes="Dropping the bound on v_j is read as C = ∞, that is (5) without slacks; for ε ≥ 0 it is feasible "
+    "if the features of the keys are independent (nguyen2023/prose-epsilon-precision). For finite C the "
+    "expansion "
     "has the same form with v_j confined to ±C/h(k_j). The theorem is about the form: which values occur as "
     "solutions of (5), and for which targets, C and ε, is answered under nguyen2023/prose-converse.",
 )
