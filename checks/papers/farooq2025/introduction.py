@@ -327,7 +327,8 @@ claim(
     where=HOPFIELD + r" One pattern, $K=1$.",
     notes="The formula, and Rocq's theorem that it fails, speak of all real patterns and states. "
     "In the witness t = 1 leads from the pattern (1, 1) to the state (1, -1), both with entries ±1, so that "
-    "it fails among those too. The classic energy (1) with Hebbian weights is F(u) = -u²/2, see prose-classic-quadratic. Section 4 inherits the plus sign.",
+    "it fails among those too. The classic energy (1) with Hebbian weights is F(u) = -u²/2, see "
+    "prose-classic-quadratic. Section 4 inherits the plus sign.",
 )
 
 HEBB = Given(w_, (i, j), sum_over(pattern, xi[pattern, i] * xi[pattern, j]), "Hebbian weights")
