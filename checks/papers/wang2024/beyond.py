@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from checks.claim import claim
 from checks.kinds.examples import Point, Rule
-from checks.kinds.implication import Implication
+from checks.kinds.implication import Implication, Use
 from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.categorical import done_h
@@ -70,7 +70,7 @@ claim(
     rests_on=("wang2024/eq1",),
     legs=(tensor_legs.categorical_steps,),
     where=WHERE + r" $\mathcal{L}=\frac1{2N}\sum_i\|y_i-W\phi(x_i)-b\|^2$ with $y_i=\tilde y_i-\frac1C1$, "
-    r"$h=\frac1C1+f$.",
+    r"$h=\frac1C1+f$. $w_{c,k-1}$: row $c$ of $W_{k-1}$.",
     notes="An addition to the paper. It holds for any number of layers, C, N and Mercer kernel: the "
     "categorical construction fits the labels by least squares, which is another loss than the cross-entropy "
     "that the paper names. With rates α_k^(c) the components decouple, each with its own rate.",
@@ -211,36 +211,19 @@ def point(code_value: int) -> Point:
 
 
 first_h = 1 / C + n.update(n.alpha, code[i, c] - 1 / C)
-w = as_term(Tensor("w", (N,), "w", "w_{%1}"))
-WEIGHT = Given(w.data, (i,), n.alpha * (n.kappa[i] + 1), "rate times both heads")
-BETWEEN = (
-    Identity(
-        first_h,
-        1 / size(N) * sum_over(i, (1 - w[i]) / C + w[i] * code[i, c]),
-        given=(WEIGHT,),
-        label="one layer: at least 0 for weights and codes in [0, 1]",
-    ),
-    Identity(
-        1 - first_h,
-        1 / size(N) * sum_over(i, (1 - w[i]) * (size(CLASSES) / C) + w[i] * (1 - code[i, c])),
-        given=(WEIGHT,),
-        label="and at most 1",
-    ),
-)
-SHARE, REST = Fact("w", w[i], ">="), Fact("1 - w", 1 - w[i], ">=")
+_weight = n.alpha * (n.kappa[i] + 1)
+SHARE, REST = Fact("weight", _weight, ">="), Fact("1 - weight", 1 - _weight, ">=")
 OWN, OTHER = Fact("code", code[i, c], ">="), Fact("1 - code", 1 - code[i, c], ">=")
-SUMMANDS = (
-    Implication(
-        (SHARE, REST, OWN),
-        Fact("summand of (a)", (1 - w[i]) / C + w[i] * code[i, c], ">="),
-        (("1 - w", 1 / C), ("w", code[i, c])),
-        label="the summands of (a)",
-    ),
+BETWEEN = (
+    Implication((SHARE, REST, OWN), Fact("h_c", first_h, ">="), label="at least 0"),
     Implication(
         (SHARE, REST, OTHER),
-        Fact("summand of (b)", (1 - w[i]) * (size(CLASSES) / C) + w[i] * (1 - code[i, c]), ">="),
-        (("1 - w", size(CLASSES) / C), ("1 - code", w[i])),
-        label="the summands of (b)",
+        Fact("1 - h_c", 1 - first_h, ">="),
+        (
+            Use("1 - weight", size(CLASSES) / C / size(N), over=(i,)),
+            Use("weight", (1 - code[i, c]) / size(N), over=(i,)),
+        ),
+        label="at most 1",
     ),
 )
 h_x = as_term(h_old)
@@ -264,14 +247,14 @@ claim(
         Rule((), Fact("h_c", first_h, ">="), point(0), label="at least 0"),
         Rule((), Fact("1 - h_c", 1 - first_h, ">="), point(1), label="at most 1"),
     ),
-    corrected=All(*BETWEEN, *SUMMANDS, COMPLEMENT),
-    correction_words="For one layer with 0 ≤ α(κ(x_i, x) + 1) ≤ 1 at every example: by (c) and (d) (a) and "
-    "(b) are then sums of nonnegative terms, so 0 ≤ h_c ≤ 1. With one rate for all classes the complement "
-    "for class 0 follows the same update with its own code, after any number of layers.",
+    corrected=All(*BETWEEN, COMPLEMENT),
+    correction_words="For one layer with 0 ≤ α(κ(x_i, x) + 1) ≤ 1 at every example. With one rate for all "
+    "classes the complement for class 0 follows the same update with its own code, after any number of "
+    "layers.",
     rests_on=("wang2024/eq4", "wang2024/prose-multi-layer-exact"),
     where=CLASSES_WHERE
     + r" As printed: the first layer, from $h_{\theta_0}=1/C$, with rate $\alpha$ for all classes; $h_c$ its "
     r"output. $h_{\theta_{k-1}}$ and $\sum_{k'<k}\Delta h_{\theta_{k'}}$: the output of layer $k-1$, at $x$ "
-    r"and at the examples. $w_i$, $(\tilde y_i)_c$: in the corrected (c) and (d) any numbers. "
+    r"and at the examples. $(\tilde y_i)_c$: in the corrected (a) and (b) numbers as they say. "
     r"$\tilde{y}_\cdot$, $\kappa(x_\cdot,x)$: those of all examples.",
 )

@@ -431,7 +431,7 @@ claim(
     + EXAMPLES
     + r" In Section 2 $y_i\in\mathbb{R}^{C-1}$, $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$ and "
     r"$f_{\theta_k}$ is the step of rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$; $1_N$: the "
-    r"vector of $N$ ones. In the corrected (c) $C=2$ and $c=1$.",
+    r"vector of $N$ ones; $w_{c,k-1}$: row $c$ of $W_{k-1}$. In the corrected (c) $C=2$ and $c=1$.",
     notes=(
         "The query is masked as a key. The cross-entropy construction is in general not exact in h, not "
         "even for one layer and C = 2: from f = 0, with one example, of class 1, and κ(x_1, x) = 1, "

@@ -52,6 +52,7 @@ def functional_update(a: FunctionalAssumptions, rate: Term) -> All:
     return All(first, step, START)
 
 
+LETTERS = r" $\Delta f_{\theta_{k'}}$: the update of step $k'$, $\Delta f_{\theta_0}=0$."
 LOSS = WHERE + r" $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$. $w_{c,k-1}$: row $c$ of $W_{k-1}$."
 UPDATE_WORDS = (
     "One step of gradient descent on W and b moves the function at x by a kernel-weighted sum of the "
@@ -169,7 +170,7 @@ claim(
     words="Adding (0, -Δf_k) to (x, y - Σ_{k'<k} Δf_{k'}) gives the same vector with one more increment "
     "subtracted.",
     literal=Stacked(INPUT + OUTPUT, RESULT, (n.NEXT,)),
-    where=WHERE + r" At the query $y_{N+1}=0$.",
+    where=WHERE + LETTERS + r" At the query $y_{N+1}=0$.",
     notes="That attention produces the middle vector is the content of (9) and (10). The text below (2) says "
     "of its right side that the input of the layer is added to the input; it is the output that is added.",
 )
@@ -189,7 +190,7 @@ claim(
         ),
     ),
     rests_on=("wang2024/eq2",),
-    where=WHERE,
+    where=WHERE + LETTERS + r" $e_{j,k-1}$: the input of layer $k$ at position $j$.",
 )
 claim(
     "wang2024/eq5",

@@ -124,7 +124,7 @@ def test_the_record_has_every_claim_with_a_verdict_and_nothing_failed() -> None:
     assert all(p.outcome == "checked" for c in recorded.claims.values() for p in c.proofs())
     assert all(p.hash == proofs.hash_of(p.statement) for c in recorded.claims.values() for p in c.proofs())
     graded = [recorded.claims[id].verdict for id in recorded.graded()]
-    assert graded.count("proved") >= 115 and graded.count("corrected") >= 102
+    assert graded.count("proved") >= 115 and graded.count("corrected") >= 101
     assert sum(claim.refutation for claim in recorded.claims.values()) >= 115
     for claim in recorded.claims.values():
         assert all(part.theorems or part.missing for part in claim.parts)
