@@ -88,10 +88,21 @@ def better(
         for instance, _ in islice(every, _IN_ALL):
             for near in _near(instance, said):
                 point = moved_onto(near, list(places(facts, {}, near.sizes)))
-                sign = point.sign(rise) if point and point.admissible(nonzero) else None
+                sign = _sign(point, rise, elsewhere) if point and point.admissible(nonzero) else None
                 if point and (sign == -1 or (sign == 0 and elsewhere and apart(point, said))):
                     return point, sign
     return None
+
+
+def _sign(point: Instance, rise: ix.Expr, exactly: bool) -> int | None:
+    """The certain sign of the rise, by balls: exact sums of exponentials grow without bound. ``exactly`` 0 is
+    asked for as well where there are none.
+    """
+    try:
+        return point.ball(rise).sign()
+    except (NotExact, ZeroDivisionError):
+        called = any(isinstance(node, ix.Call) and node.function != "relu" for node in ix.walk(rise))
+        return point.sign(rise) if exactly and not called else None
 
 
 def _near(instance: Instance, said: Mapping[Tensor, Tensor]) -> Iterator[Instance]:
@@ -111,14 +122,9 @@ def _near(instance: Instance, said: Mapping[Tensor, Tensor]) -> Iterator[Instanc
 
 
 def _fraction(instance: Instance, tensor: Tensor, entry: tuple[int, ...]) -> Fraction:
-    """An entry that is defined, or a fraction close to it."""
-    try:
-        value = instance.lookup(tensor, entry)
-    except NotExact:
-        value = instance.lookup(tensor, entry, True)
-    if isinstance(value, Fraction | int):
-        return Fraction(value)
-    return Fraction(float(value)).limit_denominator(10**6)
+    """A fraction close to an entry that is defined, the entry itself where that is a short one."""
+    value = instance.lookup(tensor, entry, True)
+    return value if isinstance(value, Fraction) else Fraction(float(value)).limit_denominator(10**6)
 
 
 def apart(instance: Instance, said: Mapping[Tensor, Tensor]) -> bool:

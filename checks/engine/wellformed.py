@@ -190,16 +190,21 @@ def _scoped_names(statement: Any, names: set[str]) -> None:
     """What is the same for all values of an index is not printed with its letter where that runs."""
     inside: set[tuple[str, str]] = set()
     outside: set[tuple[str, str]] = set()
-    for term in terms_of(statement):
-        for part, bound in _with_bound(term, frozenset()):
-            name = _named_by_letters(part)
-            if not _binds(part) and reads_as_entry(name, bound):
-                raise Malformed(f"{name} is one for all values of an index, and is printed as an entry is")
-            if _binds(part):
-                for letter in (letter for letter in names if reads_as_entry(name, {letter})):
-                    (inside if letter in bound else outside).add((name, letter))
-    free_letters = {i.latex.strip() for t in terms_of(statement) for i in free(t)}
-    if both := {name for name, letter in inside & outside if letter not in free_letters}:
+    given = [part for part in held(statement) if isinstance(part, Given)]
+    ranges = {i.dim for i in _indices(statement)}  # of head s the size N_s is another one for each s
+    scoped = [(g.value, set(g.at)) for g in given] + [(t, set(free(t))) for t in terms_of(statement)]
+    for term, indices in scoped:
+        for part, bound in _with_bound(term, {i.latex.strip(): i.dim for i in indices}):
+            for name in _named_by_letters(part):
+                others = {letter for letter, dim in bound.items() if dim != name}
+                if name not in ranges and reads_as_entry(name, others):
+                    raise Malformed(
+                        f"{name} is one for all values of an index, and is printed as an entry is"
+                    )
+                for letter in names if name in ranges else ():
+                    if reads_as_entry(name, {letter}) and bound.get(letter) != name:
+                        (inside if letter in bound else outside).add((name, letter))
+    if both := {name for name, _ in inside & outside}:
         raise Malformed(f"{', '.join(sorted(both))} stands where an index of its name runs, and elsewhere")
 
 
@@ -207,22 +212,28 @@ def _binds(term: Term) -> bool:
     return isinstance(term, SumOver | Stack | Softmax)
 
 
-def _named_by_letters(term: Term) -> str:
-    """How a symbol, a size, a function, or the range of a sum is printed; "" of other terms."""
+def _named_by_letters(term: Term) -> tuple[str, ...]:
+    """How a symbol, a size, a function, the range of a sum or of a unit matrix is printed; of other terms
+    nothing, nor of an array whose entries are printed in their own way.
+    """
     if _binds(term):
-        return str(term.data.dim)
-    if isinstance(term, Symbol):
-        return term.data.symbol
-    return str(term.data) if isinstance(term, Size) else term.data[1] if isinstance(term, Apply) else ""
+        return (str(term.data.dim),)
+    inner = picked_from(term)
+    if isinstance(inner, Symbol):
+        own = inner is not term and (inner.data.entry_latex or inner.data.row_latex)
+        return () if own else (inner.data.symbol,)
+    if isinstance(term, Apply):
+        return (term.data[1],)
+    return (str(term.data),) if isinstance(term, Size) else _dims(term)
 
 
-def _with_bound(term: Term, bound: frozenset[str]) -> Iterator[tuple[Term, frozenset[str]]]:
-    """The parts of a term that are printed whole, with the letters of the indices that run there."""
+def _with_bound(term: Term, bound: dict[str, str]) -> Iterator[tuple[Term, dict[str, str]]]:
+    """The parts of a term that are printed whole, with the letters and ranges of the indices there."""
     yield term, bound
     if isinstance(inner := picked_from(term), Symbol):
         return
     more = term.data if isinstance(term.data, tuple) else ()
-    within = bound | {term.data.latex.strip()} if _binds(term) else bound
+    within = bound | {term.data.latex.strip(): term.data.dim} if _binds(term) else bound
     for part in (*inner.args, *(x for x in more if isinstance(x, Term))):
         yield from _with_bound(part, within)
 

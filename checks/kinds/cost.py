@@ -395,7 +395,7 @@ def _check(s: Cost) -> None:
         raise Malformed("each size is listed once")
     if s.relation not in RELATIONS or s.measure not in ("products", "stored"):
         raise Malformed(f"a relation is one of {', '.join(RELATIONS)}, a measure products or stored")
-    if s.constant < 1:
+    if not isinstance(s.constant, int) or s.constant < 1:
         raise Malformed(f"a bound is a positive whole number of times what is stated, not {s.constant}")
     if not s.plan or s.computes is None:
         raise Malformed("a cost is that of a plan, and the plan computes something")

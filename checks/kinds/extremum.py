@@ -142,6 +142,8 @@ def _check(s: Extremum) -> None:
         raise Malformed(f"an extremum is one of {', '.join(SAYS)}")
     if s.energy.shape():
         raise Malformed("an energy is a number")
+    if any("{+}" in dim for dim in s.variable.dims):
+        raise Malformed(f"{s.variable.name} is stacked: a point is that of one array")
     if s.variable in ix.tensors(apply_definitions(point_entry(s.variable, s.point), s.given)):
         raise Malformed(f"the point mentions {s.variable.name} itself")
     if s.variable not in ix.tensors(apply_definitions(s.energy.entry(), s.given)):

@@ -53,14 +53,15 @@ class Pruned(Term):
 
 
 class PrunedArguments(Pruned):
-    """A term whose entries leave such products out of the arguments of functions alone."""
+    """A term whose entries leave such products out of arguments of functions and roots alone."""
 
     def entry(self, *at: Index) -> ix.Expr:
         return _within_calls(self.args[0].entry(*at))
 
 
 def _within_calls(expr: ix.Expr) -> ix.Expr:
-    prune = without_zeros if isinstance(expr, ix.Call) else _within_calls
+    root = isinstance(expr, ix.Pow) and expr.exponent.denominator > 1
+    prune = without_zeros if root or isinstance(expr, ix.Call) else _within_calls
     return ix.rebuild(expr, tuple(map(prune, ix.children(expr))))
 
 

@@ -152,17 +152,24 @@ def _beside_the_base(latex: str) -> list[list[str]]:
 
 def reads_as_entry(latex: str, indices: Collection[str]) -> bool:
     """Whether a name looks like an entry at one of the indices: of two letters side by side one is enough;
-    more are a word where not all of them are indices.
+    more are a word where fewer than two of them are indices.
     """
-    runs = _beside_the_base(spelled(latex))
-    return any((any if len(run) < 3 else all)(letter in indices for letter in run) for run in runs)
+    name = spelled(latex)
+    runs = [sum(letter in indices for letter in run) > (len(run) > 2) for run in _beside_the_base(name)]
+    scripts = re.sub(r"^[^_^(\[']*", "", flat(name))
+    long = [flat(i) for i in indices if len(i) > 1 and i not in _GREEK]
+    return any(runs) or any(i in scripts for i in long)
+
+
+_MARKS = r"_\{?\\(max|min|perp|parallel|star|ast|infty|prime|dagger|top|bot|pm)(?![A-Za-z])\}?"
 
 
 def is_size(latex: str) -> bool:
     """Whether it is a name of its own, or a sum, difference, product or quotient of names and numbers that
     says its value; a power would be taken for a letter.
     """
-    if not set(re.findall(r"\\[A-Za-z]+", latex)) <= _GREEK | _WRAPS | _SPACES or re.search(r"[()<>]", latex):
+    commands = set(re.findall(r"\\[A-Za-z]+", re.sub(_MARKS, "", latex)))
+    if not commands <= _GREEK | _WRAPS | _SPACES or re.search(r"[()<>]", latex):
         return False  # a floor or a remainder may be 0
     if is_atom(latex):
         return "^" not in latex

@@ -9,10 +9,21 @@ import pytest
 from checks.engine.judge import judge
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.implication import Implication
-from checks.statement import Fact, Identity, Malformed
+from checks.statement import Fact, Given, Identity, Malformed
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.masks import earlier, previous
-from derivations.calculus.term import Term, apply, as_term, size, softmax, stack, sum_over
+from derivations.calculus.term import (
+    Term,
+    apply,
+    as_term,
+    eye,
+    size,
+    softmax,
+    squared_norm,
+    stack,
+    sum_over,
+    trace,
+)
 
 i, j = Index("i", "N"), Index("j", "N")
 N, c, x = size("N"), as_term(Tensor("c")), as_term(Tensor("x", ("N",)))
@@ -47,6 +58,35 @@ def test_a_number_is_not_printed_as_an_entry(latex: str) -> None:
 def test_what_is_the_same_for_all_values_is_not_printed_with_the_index(inside: Term) -> None:
     with pytest.raises(Malformed, match="one for all values of an index"):
         judge(Identity(sum_over(j, softmax(j, x[j]) * inside), inside))
+
+
+@pytest.mark.parametrize("name", ["j'", "j1", "tok", "jj", "j*"])
+def test_indices_of_several_letters_are_seen_too(name: str) -> None:
+    with pytest.raises(Malformed, match="printed as an entry"):
+        judge(Identity(softmax(Index(name, "N"), _symbol(f"s_{{{name}}}")), 1 / N))
+
+
+def test_what_holds_for_each_index_of_a_definition_or_a_fact_is_not_printed_with_it() -> None:
+    a, squares = as_term(Tensor("a", ("N",))), squared_norm(_symbol("v_i", "D"))
+    for value in (squares, size("n_i"), apply("f", c, latex="f_i")):
+        with pytest.raises(Malformed, match="one for all values of an index"):
+            judge(
+                Identity(
+                    N * sum_over(i, a[i] ** 2), sum_over(i, a[i]) ** 2, (Given(a.data, (i,), value, ""),)
+                )
+            )
+    with pytest.raises(Malformed, match="one for all values of an index"):
+        judge(Implication((Fact("h", a[i] - squares, "="),), Fact("c", a[j] - a[Index("l", "N")], "=")))
+    with pytest.raises(Malformed, match="one for all values of an index"):
+        judge(Identity(sum_over(j, softmax(j, x[j]) * trace(eye("n_j"))), trace(eye("n_j"))))
+
+
+def test_a_width_named_by_the_index_that_runs_over_it_stays_what_it_is() -> None:
+    k, q = Index("k", "d_k"), as_term(Tensor("q", ("d_k",)))
+    assert judge(Identity(sum_over(k, q[k] ** 2 / size("d_k")), squared_norm(q) / size("d_k"))).proved
+    assert judge(Identity(sum_over(k, softmax(k, q[k])), as_term(1))).proved
+    m = Index("m", r"N_{\max}")
+    assert judge(Identity(sum_over(m, softmax(m, as_term(Tensor("u", (m.dim,)))[m])), as_term(1))).proved
 
 
 @pytest.mark.parametrize("latex", ["s_{train}", r"s_{\mathrm{ij}}", "s_{k}", r"\tilde{s}", "s_1"])

@@ -9,6 +9,7 @@ import pytest
 
 from checks.engine.judge import judge
 from checks.kinds.examples import Point
+from checks.kinds.extremum import Extremum
 from checks.kinds.optimal import Optimal
 from checks.statement import Given, Malformed
 from derivations.calculus.constraint import Raw
@@ -16,7 +17,17 @@ from derivations.calculus.gradients import bregman, grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import loss
 from derivations.calculus.program import Constraint, Program
-from derivations.calculus.term import apply, as_term, exp, log, size, softmax, squared_norm, sum_over
+from derivations.calculus.term import (
+    apply,
+    as_term,
+    exp,
+    log,
+    row_softmax,
+    size,
+    softmax,
+    squared_norm,
+    sum_over,
+)
 
 I, J, K = (Index(name, "N") for name in "ijk")
 P, S, X, A = (Tensor(name, ("N",)) for name in "psxa")
@@ -208,3 +219,13 @@ def test_a_certificate_that_is_not_shown_is_no_step_that_passed() -> None:
     found = judge(Optimal(Program("P", (Y,), y**2 * apply("elu1", v)), zero, y**2 * same))
     assert found.holds is None
     assert [s["passed"] for s in found.steps if s["title"] == "certificate"] == [None]
+
+
+def test_a_search_among_products_of_exponentials_ends() -> None:
+    """Exact sums of exponentials grew without bound: balls decide signs."""
+    q, w = as_term(Tensor("q", ("N", "D"))), Tensor("w", ("N", "D"))
+    attention = row_softmax(q @ q.T)
+    twice = attention @ (attention @ q)
+    found = judge(Extremum(squared_norm(as_term(w) - twice), w, twice, "a global minimum"))
+    assert found.holds is None
+    assert judge(Extremum(squared_norm(as_term(w) - twice), w, twice / 2, "a global minimum")).holds is False
