@@ -75,13 +75,16 @@ class Evidence:
             raise ValueError("a leg that did not run has no result")
 
     @property
+    def _within(self) -> bool:
+        return self.error is not None and self.bound is not None and 0 <= self.error <= self.bound < inf
+
+    @property
     def too_wide(self) -> bool:
         """Whether it fails only because wrong versions stay within the bound as well, in float32 or bfloat16:
         the worst case of their rounding grows with the tokens. In float64 such a check fails like any other.
         """
-        if self.passed is not False or not self.not_rejected or self.dtype not in ("float32", "bfloat16"):
-            return False
-        return self.error is not None and self.bound is not None and 0 <= self.error <= self.bound < inf
+        coarse = self.dtype in ("float32", "bfloat16")
+        return self.passed is False and bool(self.not_rejected) and coarse and self._within
 
     @property
     def failure(self) -> str:
@@ -89,8 +92,9 @@ class Evidence:
         if self.passed is not False:
             return ""
         wrong = f"wrong versions pass as well: {', '.join(self.not_rejected)}"
-        outside = self.error is None or self.bound is None or not 0 <= self.error <= self.bound < inf
-        return "; ".join(["out of bounds"] * outside + [wrong] * bool(self.not_rejected)) or "fails"
+        return (
+            "; ".join(["out of bounds"] * (not self._within) + [wrong] * bool(self.not_rejected)) or "fails"
+        )
 
 
 def problem(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -129,6 +129,12 @@ class Finding:
         self.mutants.survivors += other.mutants.survivors
 
 
+def refutation(counterexample: str) -> Finding:
+    """What is found of a statement that an exact counterexample, in words, refutes."""
+    exact = Evidence("exact", "exact-rational", False, "an exact counterexample")
+    return Finding([exact], counterexample=counterexample)
+
+
 def _legs(evidence: Iterable[Evidence]) -> frozenset[str]:
     return frozenset(e.leg for e in evidence if e.passed and (e.settles or e.leg != "derivation"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from itertools import islice, product
+from itertools import islice
 
 from checks.engine.instances import Instance, entries_of, exact_instances, solved
 from checks.statement import Given
@@ -86,8 +86,9 @@ def better(
     for small in (True, False):
         every = exact_instances(expressions, given, seed, _TRIES, small, nonzero=nonzero, spread=True)
         for instance, _ in islice(every, _IN_ALL):
+            everywhere = list(places(facts, {}, instance.sizes))
             for near in _near(instance, said):
-                point = moved_onto(near, list(places(facts, {}, near.sizes)))
+                point = moved_onto(near, everywhere)
                 sign = _sign(point, rise, elsewhere) if point and point.admissible(nonzero) else None
                 if point and (sign == -1 or (sign == 0 and elsewhere and apart(point, said))):
                     return point, sign
@@ -131,8 +132,8 @@ def apart(instance: Instance, said: Mapping[Tensor, Tensor]) -> bool:
     """Whether an entry of a variable is certainly another than is said."""
     for one, two in said.items():
         at = tuple(Index(f"e{n}#", dim) for n, dim in enumerate(one.dims))
-        apart = ix.At(one, at) - ix.At(two, at)
-        for place in product(*(range(instance.sizes.get(i.dim, 1)) for i in at)):
-            if instance.sign(apart, dict(zip(at, place, strict=True))) in (-1, 1):
+        moved = ix.At(one, at) - ix.At(two, at)
+        for place in entries_of(one.dims, instance.sizes):
+            if instance.sign(moved, dict(zip(at, place, strict=True))) in (-1, 1):
                 return True
     return False

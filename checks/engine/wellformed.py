@@ -143,8 +143,7 @@ def _symbols(statement: Any) -> None:
                 raise Malformed(f"the index {i.name} runs over two ranges at once")
     scalars = {name for t in tensors_of(statement) if not t.dims for name in (t.name, t.latex)}
     scalars |= {EXPONENT.name} if any(isinstance(t, SymbolicPower) for t in terms) else set()
-    names = {i.name for i in indices}
-    names |= {i.latex.strip() for i in indices}
+    names = _letters(indices)
     for scalar in scalars:
         if names & set(re.findall(r"_\{?(\w)\}?$", scalar)):
             raise Malformed(f"{scalar} is a symbol, and is printed as an entry is")

@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engine.finding import Finding
+from checks.engine.finding import Finding, refutation
 from checks.engine.hypotheses import apply_definitions, open_demands
 from checks.engine.instances import Instance, base_tensors, describe, entries_of, exact_instances
 from checks.engine.judge import ENGINES, ENOUGH, equal, identity, rejects, unbound
@@ -114,8 +114,7 @@ def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
     why = "no formula for the difference is given" if s.above is None else _sign(s)
     if why:
         if refuted := _sought(s, seed):
-            exact = Evidence("exact", "exact-rational", False, "an exact counterexample")
-            return Finding([exact], counterexample=refuted)
+            return refutation(refuted)
         return Finding([Evidence("derivation", "exact-symbolic", None, why)])
     assert s.above is not None
     finding = identity(_difference(s), seed, False)

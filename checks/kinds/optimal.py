@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checks.engine.finding import Finding
+from checks.engine.finding import Finding, refutation
 from checks.engine.hypotheses import apply_definitions, check_promises, open_demands, signs_under
 from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.judge import ENGINES, attempt, conformable, equal, identity, rejects, step, unbound
@@ -90,16 +90,14 @@ def optimal(statement: Optimal, seed: int, with_mutants: bool) -> Finding:
         raise Malformed(str(error)) from None
     s = _with_ranges(statement)
     if refuted := _broken(s, seed) or _beaten(s):
-        exact = Evidence("exact", "exact-rational", False, "an exact counterexample")
-        return Finding([exact], counterexample=refuted)
+        return refutation(refuted)
     why = _flaw(s)
     finding = Finding() if why else identity(_certificate(s), seed, False)
     if finding.holds is False:  # a wrong certificate is no counterexample
         why = "the certificate is no identity"
     if why:
         if refuted := _sought(s, seed):
-            exact = Evidence("exact", "exact-rational", False, "an exact counterexample")
-            return Finding([exact], counterexample=refuted)
+            return refutation(refuted)
         return Finding([Evidence("derivation", "exact-symbolic", None, why)])
     detail = "the constraints hold at the solution, and the sign of what is above it is visible"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", True, detail))
